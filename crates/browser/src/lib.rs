@@ -2,6 +2,7 @@
 //! the person's own browser through the extension. Imports nothing of ours, so that what is allowed (schemes, files,
 //! uploads, origins) comes in as data and closures.
 
+pub mod extension;
 pub mod tab_ids;
 pub mod transport;
 

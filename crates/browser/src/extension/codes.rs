@@ -23,6 +23,7 @@ pub struct PairingCode {
     pub expires_in: Duration,
 }
 
+#[derive(Debug)]
 struct Live {
     code: String,
     until: Instant,
@@ -30,7 +31,7 @@ struct Live {
 }
 
 /// The place of the one live code.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Codes {
     live: Mutex<Option<Live>>,
 }

@@ -59,7 +59,7 @@ impl Refusal {
 }
 
 /// Decides, and remembers wrong tries.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Door {
     wrong: Mutex<VecDeque<Instant>>,
 }
