@@ -14,6 +14,16 @@ pub enum ModelSize {
     Tiny,
 }
 
+impl ModelSize {
+    /// File name of its recogniser.
+    pub(super) fn recognizer(self) -> &'static str {
+        match self {
+            Self::Small => "PP-OCRv6_rec_small.onnx",
+            Self::Tiny => "PP-OCRv6_rec_tiny.onnx",
+        }
+    }
+}
+
 /// The folders that are searched for models, first one first: `explicit`, `DESKHAND_MODELS`, the data folder of the
 /// person, the system's, beside the program.
 #[must_use]
