@@ -1,0 +1,4 @@
+//! Pointer and keyboard.
+
+#[cfg(target_os = "linux")]
+pub mod x11;
