@@ -1,0 +1,2 @@
+//! Place of the command line.
+fn main() {}
