@@ -1,8 +1,9 @@
 // Which new tabs were opened by a page in a lent tab. Chrome's `openerTabId` alone does not say so: a tab that the
-// person opens with Ctrl+T names the tab in front as its opener too. So two witnesses are needed within a few
-// seconds, in either order: the page's own `Page.windowOpen` event, and the new tab with that opener.
+// person opens with Ctrl+T names the tab in front as its opener too. So two witnesses are needed, in either order:
+// the page's own `Page.windowOpen` event, and a new tab with that opener, moments apart.
 
-const WINDOW_MS = 5000;
+const BEFORE_MS = 2000; // a tab that was there before its announcement came
+const AFTER_MS = 5000; // a tab that comes after it
 
 export class Openings {
   constructor(now = () => Date.now()) {
@@ -11,16 +12,19 @@ export class Openings {
     this.created = []; // { tabId, opener, at }
   }
 
-  // The page in `tabId` is opening a window. Answers the new tab when it is there already.
+  // The page in `tabId` is opening a window. Answers the new tabs that it may be, the latest first; say `take` of one.
   announce(tabId) {
     this.#forget();
-    const at = this.created.findIndex((c) => c.opener === tabId);
-    if (at >= 0) return this.created.splice(at, 1)[0].tabId;
-    this.announced.push({ tabId, at: this.now() });
-    return undefined;
+    const found = this.created.filter((c) => c.opener === tabId).map((c) => c.tabId).reverse();
+    if (found.length === 0) this.announced.push({ tabId, at: this.now() });
+    return found;
   }
 
-  // A tab came up. Answers whether the page of `opener` opened it.
+  take(tabId) {
+    this.created = this.created.filter((c) => c.tabId !== tabId);
+  }
+
+  // A tab came up. Answers whether the page of `opener` announced it.
   create(tabId, opener) {
     this.#forget();
     if (opener === undefined) return false;
@@ -33,9 +37,15 @@ export class Openings {
     return false;
   }
 
+  // A tab is gone.
+  remove(tabId) {
+    this.take(tabId);
+    this.announced = this.announced.filter((a) => a.tabId !== tabId);
+  }
+
   #forget() {
-    const since = this.now() - WINDOW_MS;
-    this.announced = this.announced.filter((a) => a.at >= since);
-    this.created = this.created.filter((c) => c.at >= since);
+    const now = this.now();
+    this.announced = this.announced.filter((a) => a.at >= now - AFTER_MS);
+    this.created = this.created.filter((c) => c.at >= now - BEFORE_MS);
   }
 }

@@ -165,10 +165,10 @@ impl Relay {
         }
         browser.wire().send(&json!({ "welcome": welcome }));
         tracing::info!(browser = record.name, "a browser connected");
-        let why = browser.wire().run(outbox, sink, stream, |told| self.told(&browser, told)).await;
-        tracing::info!(browser = browser_name(&browser), reason = why, "a browser is gone");
-        self.leave(&browser);
-        browser.gone(&why);
+        // Also when this future is dropped (the listener stops), nobody may keep a browser that is not there.
+        let place = Place { relay: self, browser: &browser };
+        browser.wire().run(outbox, sink, stream, |told| self.told(&browser, told)).await;
+        drop(place);
     }
 
     /// The record of who was admitted; a new one's token goes out in the welcome and nowhere else.
@@ -320,6 +320,21 @@ impl Relay {
         self.0.store.prefer(id)?;
         self.changed();
         Ok(())
+    }
+}
+
+/// A browser's place for as long as its connection is carried.
+struct Place<'a> {
+    relay: &'a Relay,
+    browser: &'a Arc<ExtensionBrowser>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let why = self.browser.wire().finish();
+        tracing::info!(browser = browser_name(self.browser), reason = why, "a browser is gone");
+        self.relay.leave(self.browser);
+        self.browser.gone(&why);
     }
 }
 

@@ -143,8 +143,9 @@ impl Wire {
         }
     }
 
-    /// Carries the connection until it ends; `told` gets every event in its order. Answers why it ended.
-    pub(super) async fn run<S, R>(&self, mut outbox: Outbox, mut sink: S, stream: R, told: impl Fn(Told)) -> String
+    /// Carries the connection until it ends; `told` gets every event in its order. Call
+    /// [`finish`](Self::finish) after it.
+    pub(super) async fn run<S, R>(&self, mut outbox: Outbox, mut sink: S, stream: R, told: impl Fn(Told))
     where
         S: Sink<Frame> + Send + Unpin,
         R: Stream<Item = String> + Send + Unpin,
@@ -167,7 +168,6 @@ impl Wire {
                 let _ = tokio::time::timeout(Duration::from_secs(1), write).await;
             }
         }
-        self.finish()
     }
 
     async fn read<R: Stream<Item = String> + Send + Unpin>(&self, mut stream: R, told: impl Fn(Told)) {
@@ -220,8 +220,8 @@ impl Wire {
         }
     }
 
-    /// After this no call waits and none is accepted.
-    fn finish(&self) -> String {
+    /// After this no call waits and none is accepted. Answers why the connection ended.
+    pub(super) fn finish(&self) -> String {
         self.ending.cancel();
         let why = self.why();
         let waiting = self.pending.lock().take().unwrap_or_default();
