@@ -17,15 +17,17 @@ pub(crate) struct Crop {
     pub(crate) ink: Vec<u8>,
 }
 
-/// The crop of `line`, and the contrast of its ink (0 to 255: mean difference of the colour channels).
-pub(super) fn crop(regions: &Regions, line: &Found) -> (Crop, u32) {
+/// Weaker ink, as a share of 255, does not count for where a line ends: shadows, glows.
+const VISIBLE: u8 = 60;
+
+/// The crop of `line` and where it is; `None` when nothing of it can be seen.
+pub(super) fn crop(regions: &Regions, line: &Found) -> Option<(Rect, Crop)> {
     let rect = line.rect;
     let paper = paper(regions, line);
     let own: HashSet<u32> = line.blobs.iter().copied().collect();
     let (width, height) = (rect.width as usize, rect.height as usize);
-    let mut distance = vec![0_u16; width * height];
-    let mut peaks: HashMap<u32, u16> = HashMap::new();
-    let mut owner = vec![u32::MAX; width * height];
+    let mut pixels: Vec<Option<(u32, i32)>> = vec![None; width * height];
+    let mut peaks: HashMap<u32, Peak> = HashMap::new();
     for y in 0..height {
         for x in 0..width {
             let (px, py) = (rect.x as usize + x, rect.y as usize + y);
@@ -36,31 +38,60 @@ pub(super) fn crop(regions: &Regions, line: &Found) -> (Crop, u32) {
                 Part::Ground(_) => u32::MAX,
             };
             let away = away(regions.colors[py * regions.width + px], paper);
-            let at = y * width + x;
-            distance[at] = away;
-            owner[at] = blob;
-            let peak = peaks.entry(blob).or_default();
-            *peak = (*peak).max(away);
+            pixels[y * width + x] = Some((blob, away));
+            peaks.entry(blob).or_default().add(away);
         }
     }
-    let strongest = peaks.values().copied().max().unwrap_or(0);
-    let ink = distance
-        .iter()
-        .zip(&owner)
-        .map(|(away, blob)| {
-            if *away == 0 {
-                return 0;
-            }
-            let peak = peaks.get(blob).copied().unwrap_or(strongest).max(strongest * 2 / 5).max(1);
-            (u32::from(*away) * 255 / u32::from(peak)).min(255) as u8
-        })
-        .collect();
-    (Crop { width, height, ink }, u32::from(strongest) / 3)
+    let strongest = peaks.values().map(Peak::strength).max()?;
+    let ink = pixels.iter().map(|pixel| pixel.map_or(0, |(blob, away)| peaks.get(&blob).map_or(0, |peak| peak.ink(away, strongest)))).collect();
+    trimmed(&Crop { width, height, ink }, rect)
 }
 
-fn away(a: u32, b: u32) -> u16 {
-    let channel = |shift: u32| ((a >> shift) & 0xff).abs_diff((b >> shift) & 0xff);
-    (channel(0) + channel(8) + channel(16)) as u16
+/// The strongest pixels of a blob: lighter (above 0) and darker (below 0) than the paper.
+#[derive(Clone, Copy, Default)]
+struct Peak {
+    lightest: i32,
+    darkest: i32,
+}
+
+impl Peak {
+    fn add(&mut self, away: i32) {
+        self.lightest = self.lightest.max(away);
+        self.darkest = self.darkest.min(away);
+    }
+
+    fn strength(&self) -> i32 {
+        self.lightest.max(-self.darkest)
+    }
+
+    /// The ink of a pixel. Where a blob has both, the weaker one is the shadow or outline of the other.
+    fn ink(&self, away: i32, strongest: i32) -> u8 {
+        let (weak, strong) = (self.lightest.min(-self.darkest), self.strength());
+        let shadowed = weak * 10 >= strong * 3;
+        if shadowed && (away > 0) != (self.lightest == strong) {
+            return 0;
+        }
+        let full = strong.max(strongest * 2 / 5).max(1);
+        (away.abs() * 255 / full).min(255) as u8
+    }
+}
+
+/// Cuts off what is too weak to be seen.
+fn trimmed(crop: &Crop, rect: Rect) -> Option<(Rect, Crop)> {
+    let rows = || (0..crop.height).filter(|y| crop.ink[y * crop.width..(y + 1) * crop.width].iter().any(|i| *i >= VISIBLE));
+    let columns = || (0..crop.width).filter(|x| crop.ink.iter().skip(*x).step_by(crop.width).any(|i| *i >= VISIBLE));
+    let (top, bottom, left, right) = (rows().next()?, rows().next_back()? + 1, columns().next()?, columns().next_back()? + 1);
+    let ink = (top..bottom).flat_map(|y| &crop.ink[y * crop.width + left..y * crop.width + right]).copied().collect();
+    let rect = Rect::new(rect.x + left as i32, rect.y + top as i32, (right - left) as u32, (bottom - top) as u32);
+    Some((rect, Crop { width: right - left, height: bottom - top, ink }))
+}
+
+/// How far a colour is from the paper: the sum over the channels of the difference, below 0 when it is darker.
+fn away(color: u32, paper: u32) -> i32 {
+    let channel = |shift: u32| ((color >> shift) & 0xff).cast_signed() - ((paper >> shift) & 0xff).cast_signed();
+    let (blue, green, red) = (channel(0), channel(8), channel(16));
+    let distance = blue.abs() + green.abs() + red.abs();
+    if red * 3 + green * 6 + blue < 0 { -distance } else { distance }
 }
 
 /// The mean colour of the ground around and between the letters.

@@ -5,7 +5,7 @@
 //! lengths are relative to the letters at hand; nothing assumes a font size.
 
 use super::image::Rect;
-use super::regions::{Blob, Regions};
+use super::regions::{Blob, Part, Regions};
 use std::collections::HashMap;
 
 /// Taller blobs are frames and pictures unless they look like a huge letter.
@@ -27,7 +27,7 @@ pub(super) struct Found {
 /// All lines, in no particular order.
 pub(super) fn find(regions: &Regions) -> Vec<Found> {
     let mut grounds: HashMap<u32, Vec<u32>> = HashMap::new();
-    let frames = frames(&regions.blobs);
+    let frames = frames(regions);
     for (id, blob) in regions.blobs.iter().enumerate() {
         if let Some(ground) = blob.ground
             && !frames[id]
@@ -48,24 +48,48 @@ fn is_rule(blob: &Blob) -> bool {
     thin <= RULE_THICKNESS && long >= RULE_LENGTH
 }
 
-/// Which blobs are too large for a letter: outlines of windows and fields, pictures.
-fn frames(blobs: &[Blob]) -> Vec<bool> {
-    let mut frames = vec![false; blobs.len()];
-    for (id, blob) in blobs.iter().enumerate() {
-        let (width, height) = (blob.width(), blob.height());
-        if height <= TALL / 2 && width <= 4 * TALL {
-            continue;
-        }
-        let inside = blobs
-            .iter()
-            .filter(|b| b.left >= blob.left && b.right <= blob.right && b.top >= blob.top && b.bottom <= blob.bottom)
-            .filter(|b| b.area >= 6)
-            .count();
-        let letter = height <= HUGE && width <= height * 3 / 2 && inside <= 5;
-        let word = height <= TALL && inside <= 1 + (width / height.max(1)) as usize * 2 && width <= 20 * height;
-        frames[id] = !(letter || word);
+/// Which blobs are outlines of buttons, fields and windows, or pictures: too large for a letter, or drawn around others.
+fn frames(regions: &Regions) -> Vec<bool> {
+    regions.blobs.iter().map(|blob| is_frame(regions, blob)).collect()
+}
+
+fn is_frame(regions: &Regions, blob: &Blob) -> bool {
+    let (width, height) = (blob.width(), blob.height());
+    if height <= 10 {
+        return false;
     }
-    frames
+    if height > HUGE || (height > TALL && width * 2 > height * 3) {
+        return true;
+    }
+    let inside = |b: &&Blob| b.left > blob.left && b.right < blob.right && b.top > blob.top && b.bottom < blob.bottom && b.area >= 6;
+    let contents: Vec<&Blob> = regions.blobs.iter().filter(inside).collect();
+    if height > TALL {
+        return contents.len() > 5;
+    }
+    if contents.is_empty() {
+        return width > height * 5 / 2 && outlined(regions, blob) >= 80;
+    }
+    let top = contents.iter().map(|b| b.top).min().unwrap_or(0);
+    let bottom = contents.iter().map(|b| b.bottom).max().unwrap_or(0);
+    (bottom - top) * 100 <= height * 70 && outlined(regions, blob) >= 75
+}
+
+/// How much of a blob, in per cent, is near the border of its box.
+fn outlined(regions: &Regions, blob: &Blob) -> u32 {
+    let band = (blob.width().min(blob.height()) * 18 / 100).max(2);
+    let (mut near, mut all) = (0_u32, 0_u32);
+    for y in blob.top..blob.bottom {
+        for x in blob.left..blob.right {
+            if let Part::Blob(id) = regions.part(x as usize, y as usize)
+                && std::ptr::eq(&raw const regions.blobs[id as usize], blob)
+            {
+                let depth = (x - blob.left).min(blob.right - 1 - x).min(y - blob.top).min(blob.bottom - 1 - y);
+                near += u32::from(depth < band);
+                all += 1;
+            }
+        }
+    }
+    near * 100 / all.max(1)
 }
 
 struct Cutter<'a> {
@@ -98,8 +122,10 @@ impl Cutter<'_> {
         }
         let bands = self.bands(ids);
         let several = bands.len() > 1;
-        for band in bands {
-            let cells = self.cells(band);
+        let gaps: Vec<Vec<(i32, i32)>> = bands.iter().map(|band| self.gaps(band)).collect();
+        for (at, band) in bands.into_iter().enumerate() {
+            let near: Vec<&[(i32, i32)]> = (at.saturating_sub(2)..(at + 3).min(gaps.len())).filter(|n| *n != at).map(|n| gaps[n].as_slice()).collect();
+            let cells = self.cells(band, &near);
             if cells.len() > 1 || several {
                 for cell in cells {
                     self.cut(cell, depth + 1);
@@ -110,6 +136,21 @@ impl Cutter<'_> {
                 }
             }
         }
+    }
+
+    /// The empty columns between the blobs of a band.
+    fn gaps(&self, band: &[u32]) -> Vec<(i32, i32)> {
+        let mut spans: Vec<(i32, i32)> = band.iter().map(|id| (self.blob(*id).left, self.blob(*id).right)).collect();
+        spans.sort_unstable();
+        let mut gaps = Vec::new();
+        let mut end = i32::MAX;
+        for (left, right) in spans {
+            if left > end.saturating_add(2) {
+                gaps.push((end, left));
+            }
+            end = if end == i32::MAX { right } else { end.max(right) };
+        }
+        gaps
     }
 
     /// Cuts at empty rows; dots, accents and the strokes of one letter stay together.
@@ -154,22 +195,28 @@ impl Cutter<'_> {
         let together = lower.1 - upper.0;
         let fragment = low * 20 <= high * 9 && gap * 10 <= high * 3 + 10 && together * 10 <= high * 16;
         let width = (a.2 - a.0).max(b.2 - b.0);
-        let strokes = high * 3 <= width && gap <= width && together <= width * 5 / 4 && width <= TALL && upper.2.len() + lower.2.len() <= 4;
+        let thin = high <= 3 || high * 4 <= together;
+        let strokes = thin && high * 3 <= width && gap <= width && together <= width * 5 / 4 && width <= TALL && upper.2.len() + lower.2.len() <= 4;
         fragment || strokes
     }
 
-    /// Cuts at empty columns that are wider than a space.
-    fn cells(&self, mut ids: Vec<u32>) -> Vec<Vec<u32>> {
+    /// Cuts at empty columns that are wider than a space, and at narrower ones that the rows above and below share.
+    fn cells(&self, mut ids: Vec<u32>, near: &[&[(i32, i32)]]) -> Vec<Vec<u32>> {
         ids.sort_unstable_by_key(|id| self.blob(*id).left);
         let (_, top, _, bottom) = self.bounds(&ids);
         let letter = self.letter_height(&ids);
         let line = if (bottom - top) * 10 <= letter * 16 { bottom - top } else { letter };
-        let widest = (line * 9 / 10).max(letter * 5 / 4).max(3);
+        // Letters with ascenders and descenders are lower than their line; Han, kana, capitals and digits fill it.
+        let widest = if letter * 100 <= line * 82 { line * 95 / 100 } else { line * 3 / 4 }.max(4);
+        let shared = |left: i32, right: i32| {
+            let width = letter * 5 / 4;
+            right - left >= width && near.iter().filter(|gaps| gaps.iter().any(|g| g.1.min(right) - g.0.max(left) >= width)).count() >= 3
+        };
         let mut cells: Vec<(i32, Vec<u32>)> = Vec::new();
         for id in ids {
             let blob = self.blob(id);
             match cells.last_mut() {
-                Some((right, cell)) if blob.left - *right <= widest => {
+                Some((right, cell)) if blob.left - *right <= widest && !shared(*right, blob.left) => {
                     *right = (*right).max(blob.right);
                     cell.push(id);
                 }

@@ -151,7 +151,7 @@ struct Prepared {
 
 impl Prepared {
     fn of(crop: &Crop) -> Self {
-        let rows: f32 = std::env::var("INK_ROWS").ok().and_then(|v| v.parse().ok()).unwrap_or(34.0);
+        let rows: f32 = std::env::var("INK_ROWS").ok().and_then(|v| v.parse().ok()).unwrap_or(30.0);
         let scale = (rows / crop.height as f32).min(4.0);
         let widest = (WIDEST - 2 * MARGIN) as f32 / crop.width as f32;
         let (width, height, ink) = scaled(crop, scale.min(widest));

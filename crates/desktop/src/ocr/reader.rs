@@ -128,7 +128,8 @@ impl Reader {
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
         let regions = Regions::of(view);
         let found = find(&regions);
-        let cut: Vec<(Rect, Crop)> = found.iter().map(|line| (line.rect, crop(&regions, line).0)).collect();
+        let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).collect();
+        if std::env::var("DBG").is_ok() { for b in &regions.blobs { eprintln!("B {} {} {} {} a{} g{:?}", b.left,b.top,b.width(),b.height(),b.area,b.ground);} for f in &found { eprintln!("L {} n{} g{}", f.rect, f.blobs.len(), f.ground);} }
         drop(regions);
         let readings = self.readings(stack, &cut, cancelled)?;
         let mut lines: Vec<Line> =

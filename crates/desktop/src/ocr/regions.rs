@@ -8,7 +8,7 @@
 use super::image::{Image, Order};
 
 /// Largest difference of a colour channel between neighbours of one ground. Text that is fainter than that is invisible.
-const TOLERANCE: u32 = 3;
+const TOLERANCE: u32 = 5;
 /// Pixels of the smallest ground. A smaller flat patch is read as part of what surrounds it.
 const SMALLEST_GROUND: u32 = 300;
 /// Pixels in a row that only a ground, a rule or a huge letter has, and how many such rows a ground has.

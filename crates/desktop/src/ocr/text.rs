@@ -1,36 +1,162 @@
 //! From the characters of a reading to a line with its words.
+//!
+//! The recogniser says which characters and roughly where; the ink says where the gaps are. Both together decide on
+//! spaces (Han needs none, so a recogniser's guess there is worth little) and on icons: a drawing before or after a
+//! label is no letter of it.
 
 use super::crop::Crop;
 use super::image::Rect;
 use super::{Glyph, Line, Reading, Word};
 
-/// A single character is taken for text only when the recogniser is this sure: icons look like letters.
-const SURE_OF_ONE: f32 = 0.75;
+/// A single character is taken for text only when the recogniser is this sure.
+const SURE_OF_ONE: f32 = 0.60;
+/// As above for what icons are mistaken for.
+const SURE_OF_DRAWING: f32 = 0.93;
+/// Ink from here on counts as a mark on the paper.
+const MARK: u8 = 48;
 
 impl Reading {
     /// Mean probability of its characters, spaces aside; 0 when there are none.
     pub(super) fn confidence(&self) -> f32 {
-        mean(&self.glyphs)
+        mean(self.glyphs.iter().filter(|g| !g.character.is_whitespace()))
+    }
+
+    /// Whether a good part of the ink lies where no character was read: the rest is in letters unknown to the engine.
+    pub(super) fn leaves_ink_unread(&self, crop: &Crop) -> bool {
+        let reach = crop.height as f32 * 1.1;
+        let middles: Vec<f32> = self.glyphs.iter().filter(|g| !g.character.is_whitespace()).map(middle).collect();
+        let columns = marked_columns(crop);
+        let unread = (0..crop.width).filter(|x| columns[*x] && middles.iter().all(|m| (m - *x as f32).abs() > reach)).count();
+        unread > crop.height
     }
 }
 
-fn mean(glyphs: &[Glyph]) -> f32 {
-    let inked = || glyphs.iter().filter(|g| !g.character.is_whitespace());
-    let count = inked().count();
-    if count == 0 { 0.0 } else { inked().map(|g| g.confidence).sum::<f32>() / count as f32 }
+fn mean<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> f32 {
+    let (sum, count) = glyphs.fold((0.0, 0), |(sum, count), g| (sum + g.confidence, count + 1));
+    if count == 0 { 0.0 } else { sum / count as f32 }
+}
+
+fn middle(glyph: &Glyph) -> f32 {
+    f32::midpoint(glyph.left, glyph.right)
+}
+
+/// Which columns have a mark.
+fn marked_columns(crop: &Crop) -> Vec<bool> {
+    let mut marked = vec![false; crop.width];
+    for row in crop.ink.chunks_exact(crop.width.max(1)) {
+        for (mark, ink) in marked.iter_mut().zip(row) {
+            *mark |= *ink >= MARK;
+        }
+    }
+    marked
+}
+
+/// A stretch of columns.
+#[derive(Clone, Copy)]
+struct Span {
+    left: usize,
+    right: usize,
+}
+
+/// The empty stretches between marked columns.
+fn gaps(columns: &[bool]) -> Vec<Span> {
+    let mut gaps = Vec::new();
+    let mut left = None;
+    for (x, marked) in columns.iter().enumerate() {
+        match (marked, left) {
+            (true, Some(start)) => {
+                gaps.push(Span { left: start, right: x });
+                left = None;
+            }
+            (false, None) if x > 0 => left = Some(x),
+            _ => {}
+        }
+    }
+    gaps
 }
 
 /// The line at `rect` whose ink is `crop`, or `None` when the reading is no text.
 pub(super) fn line(rect: Rect, crop: &Crop, reading: &Reading, certain: f32) -> Option<Line> {
-    let glyphs = trimmed(&reading.glyphs);
-    let confidence = mean(glyphs);
-    let needed = if glyphs.len() == 1 { SURE_OF_ONE.max(certain) } else { certain };
+    let gaps = gaps(&marked_columns(crop));
+    let (kept, letters) = without_icons(crop, &gaps, &reading.glyphs);
+    let confidence = mean(letters.iter().filter(|g| !g.character.is_whitespace()));
+    let needed = match letters {
+        [] => return None,
+        [one] if is_drawing(one.character) || is_ambiguous(one.character) => SURE_OF_DRAWING,
+        [_] => SURE_OF_ONE.max(certain),
+        _ => certain,
+    };
     if confidence < needed {
         return None;
     }
-    let words: Vec<Word> = split(crop, glyphs).into_iter().map(|glyphs| word(rect, crop, glyphs)).collect();
+    let words: Vec<Word> = split(crop, &gaps, letters).into_iter().map(|glyphs| word(rect, crop, kept, &glyphs)).collect();
     let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
-    (!text.is_empty()).then_some(Line { text, confidence, rect, words })
+    (!text.is_empty()).then(|| Line { text, confidence, rect: tight(rect, crop, kept), words })
+}
+
+/// The columns and characters that remain without an icon at either end.
+fn without_icons<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> (Span, &'a [Glyph]) {
+    let wide: Vec<Span> = gaps.iter().copied().filter(|g| (g.right - g.left) * 100 >= crop.height * 42).collect();
+    let mut kept = Span { left: 0, right: crop.width };
+    let mut letters = trimmed(glyphs);
+    for gap in &wide {
+        let edge = (gap.left + gap.right) as f32 / 2.0;
+        let inside = letters.iter().take_while(|g| middle(g) < edge).count();
+        let small = gap.left - kept.left <= crop.height * 3 / 2;
+        if inside == letters.len() || !small || !is_icon(crop, Span { left: kept.left, right: gap.left }, *gap, trimmed(&letters[..inside])) {
+            break;
+        }
+        kept.left = gap.right;
+        letters = trimmed(&letters[inside..]);
+    }
+    for gap in wide.iter().rev().filter(|g| g.left > kept.left) {
+        let edge = (gap.left + gap.right) as f32 / 2.0;
+        let outside = letters.iter().rev().take_while(|g| middle(g) >= edge).count();
+        let small = kept.right - gap.right <= crop.height * 3 / 2;
+        let tail = &letters[letters.len() - outside..];
+        if outside == letters.len() || !small || !is_icon(crop, Span { left: gap.right, right: kept.right }, *gap, trimmed(tail)) {
+            break;
+        }
+        kept.right = gap.left;
+        letters = trimmed(&letters[..letters.len() - outside]);
+    }
+    (kept, letters)
+}
+
+/// Whether the marks of a lone group of columns, read as `letters`, are a drawing.
+fn is_icon(crop: &Crop, group: Span, gap: Span, letters: &[Glyph]) -> bool {
+    match letters {
+        [] => true,
+        [one] if is_drawing(one.character) => true,
+        [one] if is_ambiguous(one.character) => off_the_line(crop, group, gap) || one.confidence < 0.8,
+        [one] => one.confidence < 0.5,
+        _ => false,
+    }
+}
+
+/// Whether a group of marks ends well above or below where the letters beside it stand.
+fn off_the_line(crop: &Crop, group: Span, gap: Span) -> bool {
+    let lowest = |span: Span| (0..crop.height).rev().find(|y| (span.left..span.right).any(|x| crop.ink[y * crop.width + x] >= MARK));
+    let beside = if group.left < gap.left {
+        Span { left: gap.right, right: (gap.right + crop.height * 2).min(crop.width) }
+    } else {
+        Span { left: gap.left.saturating_sub(crop.height * 2), right: gap.left }
+    };
+    // Where most columns of the letters end.
+    let mut ends: Vec<usize> = (beside.left..beside.right).filter_map(|x| lowest(Span { left: x, right: x + 1 })).collect();
+    ends.sort_unstable();
+    let (Some(own), Some(base)) = (lowest(group), ends.get(ends.len() * 3 / 5)) else { return true };
+    own.abs_diff(*base) * 100 > crop.height * 9
+}
+
+/// Signs that are drawings far more often than text when they stand alone.
+fn is_drawing(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2bff}' | '×' | '+' | '≡' | '°' | '〇' | '\u{1f000}'..='\u{1faff}' | '√' | '∨' | '∧' | '丶' | '◯')
+}
+
+/// Letters that icons look like.
+fn is_ambiguous(c: char) -> bool {
+    "OoQ0CXxVvUuDIl|日口回田目三二一工人入八丨彡ロニミハ、区凸合Aa".contains(c)
 }
 
 fn trimmed(glyphs: &[Glyph]) -> &[Glyph] {
@@ -40,49 +166,72 @@ fn trimmed(glyphs: &[Glyph]) -> &[Glyph] {
     &glyphs[first..=last]
 }
 
-/// Splits at spaces; a space between two Han or kana counts only where the ink has a gap of a character's width.
-fn split<'a>(crop: &Crop, glyphs: &'a [Glyph]) -> Vec<Vec<&'a Glyph>> {
-    let mut words: Vec<Vec<&Glyph>> = vec![Vec::new()];
-    for (at, glyph) in glyphs.iter().enumerate() {
-        let last = words.last_mut();
-        if !glyph.character.is_whitespace() {
-            last.into_iter().for_each(|word| word.push(glyph));
+/// Splits into words.
+fn split<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> Vec<Vec<&'a Glyph>> {
+    let mut words: Vec<Vec<&Glyph>> = Vec::new();
+    let mut before: Option<(&Glyph, bool)> = None;
+    for glyph in glyphs {
+        if glyph.character.is_whitespace() {
+            before = before.map(|(last, _)| (last, true));
             continue;
         }
-        let before = glyphs[..at].iter().rev().find(|g| !g.character.is_whitespace());
-        let after = glyphs[at..].iter().find(|g| !g.character.is_whitespace());
-        let joined = before.zip(after).is_some_and(|(a, b)| {
-            unspaced(a.character) && unspaced(b.character) && (b.left - a.right) < crop.height as f32 * 0.6
-        });
-        if !joined && last.is_some_and(|word| !word.is_empty()) {
+        let apart = before.is_none_or(|(last, said)| is_space(crop, gaps, last, glyph, said));
+        if apart || words.is_empty() {
             words.push(Vec::new());
         }
+        if let Some(word) = words.last_mut() {
+            word.push(glyph);
+        }
+        before = Some((glyph, false));
     }
-    words.retain(|word| !word.is_empty());
     words
 }
 
-/// Characters that are written without spaces between them.
-fn unspaced(c: char) -> bool {
+/// Whether a space parts two characters; `said` is the recogniser's opinion.
+fn is_space(crop: &Crop, gaps: &[Span], left: &Glyph, right: &Glyph, said: bool) -> bool {
+    let (from, to) = (middle(left), middle(right));
+    let between = gaps.iter().filter(|g| g.right as f32 > from && (g.left as f32) < to).map(|g| g.right - g.left);
+    let gap = between.max().unwrap_or(0) as f32 / crop.height.max(1) as f32;
+    match (is_wide(left.character), is_wide(right.character)) {
+        (true, true) => gap >= 0.60,
+        (false, false) if is_hangul(left.character) && is_hangul(right.character) => gap >= 0.24,
+        (false, false) => said || gap >= 0.50,
+        _ if is_mark(left.character) || is_mark(right.character) => said && gap >= 0.30,
+        _ => gap >= 0.24 || (said && gap >= 0.15),
+    }
+}
+
+/// Characters as wide as high, written without spaces between them.
+fn is_wide(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ff60}' | '\u{20000}'..='\u{3ffff}')
 }
 
-fn word(line: Rect, crop: &Crop, glyphs: Vec<&Glyph>) -> Word {
-    let text = glyphs.iter().map(|g| g.character).collect();
-    let confidence = glyphs.iter().map(|g| g.confidence).sum::<f32>() / glyphs.len().max(1) as f32;
-    let column = |x: f32| (x.round().max(0.0) as usize).min(crop.width);
-    let left = glyphs.iter().map(|g| g.left).fold(f32::MAX, f32::min);
-    let right = glyphs.iter().map(|g| g.right).fold(f32::MIN, f32::max);
-    let (left, right) = (column(left).min(crop.width.saturating_sub(1)), column(right));
-    Word { text, confidence, rect: tight(line, crop, left, right.max(left + 1)) }
+/// Syllables, which are written with spaces between words.
+fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
-/// The ink of the columns from `left` to `right`.
-fn tight(line: Rect, crop: &Crop, left: usize, right: usize) -> Rect {
-    let inked = |x: usize, y: usize| crop.ink[y * crop.width + x] > 40;
-    let rows = || (0..crop.height).filter(|y| (left..right).any(|x| inked(x, *y)));
-    let columns = || (left..right).filter(|x| (0..crop.height).any(|y| inked(*x, y)));
-    let (x0, x1) = (columns().next().unwrap_or(left), columns().next_back().unwrap_or(right - 1));
+/// Punctuation, which brings its own room.
+fn is_mark(c: char) -> bool {
+    !c.is_alphanumeric()
+}
+
+fn word(line: Rect, crop: &Crop, kept: Span, glyphs: &[&Glyph]) -> Word {
+    let text = glyphs.iter().map(|g| g.character).collect();
+    let confidence = mean(glyphs.iter().copied());
+    let column = |x: f32| (x.round().max(0.0) as usize).clamp(kept.left, kept.right);
+    let left = column(glyphs.iter().map(|g| g.left).fold(f32::MAX, f32::min));
+    let right = column(glyphs.iter().map(|g| g.right).fold(f32::MIN, f32::max));
+    let left = left.min(kept.right.saturating_sub(1));
+    Word { text, confidence, rect: tight(line, crop, Span { left, right: right.max(left + 1) }) }
+}
+
+/// The ink of some columns, on the screen.
+fn tight(line: Rect, crop: &Crop, span: Span) -> Rect {
+    let marked = |x: usize, y: usize| crop.ink[y * crop.width + x] >= MARK;
+    let rows = || (0..crop.height).filter(|y| (span.left..span.right).any(|x| marked(x, *y)));
+    let columns = || (span.left..span.right).filter(|x| (0..crop.height).any(|y| marked(*x, y)));
+    let (x0, x1) = (columns().next().unwrap_or(span.left), columns().next_back().unwrap_or(span.right - 1));
     let (y0, y1) = (rows().next().unwrap_or(0), rows().next_back().unwrap_or(crop.height - 1));
     Rect::new(line.x + x0 as i32, line.y + y0 as i32, (x1 - x0 + 1) as u32, (y1 - y0 + 1) as u32)
 }
