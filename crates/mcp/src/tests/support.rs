@@ -138,6 +138,19 @@ impl Desk {
         Self { fake, address, endpoint, stop }
     }
 
+    /// Stops it and waits until nothing answers there any more.
+    pub(crate) async fn end(self) {
+        let address = self.address;
+        drop(self);
+        for _ in 0..500 {
+            if TcpStream::connect(address).await.is_err() {
+                return tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("it still listens");
+    }
+
     pub(crate) fn host(&self) -> String {
         self.address.to_string()
     }
@@ -250,7 +263,9 @@ impl Ask {
     }
 
     pub(crate) async fn send(self) -> Reply {
-        let mut stream = self.open().await;
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        // A refusal may come, and the connection go, before all of the request has been sent.
+        let _ = stream.write_all(&self.bytes()).await;
         let mut all = Vec::new();
         let read = stream.read_to_end(&mut all);
         let _ = tokio::time::timeout(Duration::from_secs(60), read).await.expect("no end of the answer");
