@@ -27,6 +27,7 @@ pub(super) struct Batch<'a> {
     locks_aside: u8,
     group: Option<u8>,
     mods: u8,
+    pressed: Vec<u8>,
 }
 
 impl<'a> Batch<'a> {
@@ -43,7 +44,7 @@ impl<'a> Batch<'a> {
                 return Err(e);
             }
         };
-        let batch = Self { link, state, down: down(&keys.keys), aside: Vec::new(), by_person: Vec::new(), locks_aside: 0, group: None, mods: 0 };
+        let batch = Self { link, state, down: down(&keys.keys), aside: Vec::new(), by_person: Vec::new(), locks_aside: 0, group: None, mods: 0, pressed: Vec::new() };
         if link.keymap_changed()? { Ok(None) } else { Ok(Some(batch)) }
     }
 
@@ -57,8 +58,7 @@ impl<'a> Batch<'a> {
         u8::from(self.state.group)
     }
 
-    /// Sets aside modifiers that are down except those in `keep`, Caps Lock and whatever else is locked except Num Lock,
-    /// and lets go of any key in `needed` that somebody holds.
+    /// Sets aside modifiers that are down except those in `keep`, and lets go of any key in `needed` that somebody holds.
     pub(super) fn set_aside(&mut self, map: &Keymap, keep: &[u8], needed: &[u8]) -> Result<()> {
         for code in self.down.clone() {
             let modifier = map.modmap[usize::from(code)] & !(map.num_lock | super::keymap::LOCK) != 0;
@@ -74,6 +74,11 @@ impl<'a> Batch<'a> {
             self.by_person = devices::down_by(self.link, Hand::Real)?;
             self.by_person.retain(|c| self.aside.contains(c));
         }
+        Ok(())
+    }
+
+    /// Unlocks Caps Lock and whatever else is locked except Num Lock, until the end of the batch.
+    pub(super) fn unlock(&mut self, map: &Keymap) -> Result<()> {
         let locked = (u16::from(self.state.locked_mods) as u8) & !map.num_lock;
         let latched = u16::from(self.state.latched_mods) as u8;
         if locked | latched != 0 {
@@ -89,6 +94,21 @@ impl<'a> Batch<'a> {
         self.enter_mods(map, stroke.mods)?;
         self.link.key(stroke.code, true)?;
         self.link.key(stroke.code, false)
+    }
+
+    /// Puts a key down until [`Batch::release_pressed`].
+    pub(super) fn press(&mut self, code: u8) -> Result<()> {
+        self.link.key(code, true)?;
+        self.pressed.push(code);
+        Ok(())
+    }
+
+    /// Releases what [`Batch::press`] put down, in reverse.
+    pub(super) fn release_pressed(&mut self) -> Result<()> {
+        while let Some(code) = self.pressed.pop() {
+            self.link.key(code, false)?;
+        }
+        Ok(())
     }
 
     /// Puts the keyboard into a group until the end of the batch.
@@ -146,7 +166,7 @@ impl<'a> Batch<'a> {
             }
             self.link.key(code, true)?;
             if person {
-                self.link.shadows.lock().insert(code);
+                self.link.account.shadows.lock().insert(code);
             }
         }
         Ok(())
@@ -169,6 +189,7 @@ impl<'a> Batch<'a> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         // Also the way out after an error: what can be put back is put back, and nobody is kept waiting.
+        drop(self.release_pressed());
         for code in std::mem::take(&mut self.aside) {
             drop(self.link.key(code, true));
         }

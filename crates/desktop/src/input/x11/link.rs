@@ -3,11 +3,10 @@
 //! It is one connection for pointer and keyboard, apart from the one that takes pictures: requests of one connection are
 //! carried out in order, so a click after a move is at the place of the move without asking in between.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xinput::ConnectionExt as _;
@@ -17,6 +16,8 @@ use x11rb::protocol::xtest::{self, ConnectionExt as _};
 use x11rb::protocol::{Event, xinput};
 use x11rb::rust_connection::RustConnection;
 
+use super::account::Account;
+use crate::held::Journal;
 use crate::screen::x11::{lost, refused};
 use crate::{Error, Result};
 
@@ -38,15 +39,17 @@ pub(super) struct Link {
     pub(super) ping: Atom,
     pub(super) protocols: Atom,
     pub(super) display: String,
+    /// Where keys are accounted for that would stay down or lent if we were killed.
+    pub(super) journal: Arc<Journal>,
     /// Somebody else changed the keymap since [`Link::keymap_changed`] was last asked.
     stale: AtomicBool,
-    /// Keys pressed again on behalf of a person who still holds them; they go up when the person lets go.
-    pub(super) shadows: Mutex<BTreeSet<u8>>,
+    /// What was sent, for the watcher.
+    pub(super) account: Arc<Account>,
 }
 
 impl Link {
     /// Connects to `name`, or to what DISPLAY names, and sees that the server has what input needs.
-    pub(super) fn open(name: Option<&str>) -> Result<Self> {
+    pub(super) fn open(name: Option<&str>, journal: Arc<Journal>) -> Result<Self> {
         let display = name.map_or_else(|| std::env::var("DISPLAY").unwrap_or_default(), str::to_owned);
         if display.is_empty() {
             return Err(Error::unavailable(
@@ -83,12 +86,21 @@ impl Link {
             &xkb::SelectEventsAux::new(),
         )
         .map_err(lost)?;
-        Ok(Self { conn, root, ping: atoms._NET_WM_PING, protocols: atoms.WM_PROTOCOLS, display, stale: AtomicBool::new(false), shadows: Mutex::default() })
+        Ok(Self { conn, root, ping: atoms._NET_WM_PING, protocols: atoms.WM_PROTOCOLS, display, journal, stale: AtomicBool::new(false), account: Arc::default() })
     }
 
     /// Sends a fake key or button event. `code` is a keycode or a physical button.
     pub(super) fn fake(&self, kind: u8, code: u8) -> Result<()> {
-        self.conn.xtest_fake_input(kind, code, x11rb::CURRENT_TIME, x11rb::NONE, 0, 0, 0).map_err(lost)?;
+        self.fake_at(kind, code, x11rb::NONE, (0, 0))
+    }
+
+    /// As [`Link::fake`], with a place for motions.
+    pub(super) fn fake_at(&self, kind: u8, code: u8, root: Window, (x, y): (i16, i16)) -> Result<()> {
+        // Releases are nobody's takeover.
+        if !matches!(kind, xproto::KEY_RELEASE_EVENT | xproto::BUTTON_RELEASE_EVENT) {
+            self.account.note(kind, code);
+        }
+        self.conn.xtest_fake_input(kind, code, x11rb::CURRENT_TIME, root, x, y, 0).map_err(lost)?;
         Ok(())
     }
 

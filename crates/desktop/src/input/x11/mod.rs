@@ -1,32 +1,119 @@
 //! Input on X11, through XTEST and XKB.
 //!
-//! A back end of our own, because exact text needs more than "press this key": see [`typing`].
+//! A back end of our own rather than `enigo`'s, because exact text needs more than "press this key": see [`typing`].
 
+mod account;
 mod batch;
+mod chord;
 mod devices;
 mod keymap;
 mod link;
+pub(crate) mod orphans;
+mod pointer;
 mod receipt;
 mod spare;
 mod typing;
+mod watch;
 
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, mpsc};
+
+use self::chord::Holding;
 use self::link::Link;
+use self::watch::Watch;
+use super::backend::{Backend, Button, Point, Typed};
+use super::key::Key;
 use crate::Result;
 use crate::cancel::Cancel;
+use crate::held::Journal;
+use crate::stop_key::StopKey;
+use crate::takeover::Takeover;
 
 /// Pointer and keyboard of an X server.
-pub struct X11 {
+pub(crate) struct X11 {
     link: Link,
+    holding: Holding,
+    watch: Option<Watch>,
 }
 
 impl X11 {
-    /// Connects.
-    pub fn open(display: Option<&str>) -> Result<Self> {
-        Ok(Self { link: Link::open(display)? })
+    /// Connects to `display`, or to what DISPLAY names.
+    pub(crate) fn open(display: Option<&str>, journal: &Arc<Journal>) -> Result<Self> {
+        let link = Link::open(display, Arc::clone(journal))?;
+        journal.change(|e| e.display = Some(link.display.clone()));
+        Ok(Self { link, holding: Holding::new(), watch: None })
+    }
+}
+
+impl X11 {
+    fn watch(&mut self) -> Result<&Watch> {
+        let watch = match self.watch.take() {
+            Some(watch) => watch,
+            None => Watch::start(&self.link)?,
+        };
+        Ok(self.watch.insert(watch))
+    }
+}
+
+impl Backend for X11 {
+    fn size(&mut self) -> Result<(u32, u32)> {
+        pointer::size(&self.link)
     }
 
-    /// Types.
-    pub fn type_text(&mut self, text: &str, cancel: &Cancel) -> Result<usize> {
-        typing::type_text(&self.link, text, cancel)
+    fn pointer(&mut self) -> Result<Point> {
+        pointer::place(&self.link)
+    }
+
+    fn move_to(&mut self, to: Point) -> Result<()> {
+        pointer::move_to(&self.link, to)
+    }
+
+    fn button(&mut self, button: Button, down: bool) -> Result<()> {
+        pointer::button(&self.link, button, down)
+    }
+
+    fn click(&mut self, at: Point, button: Button, times: u8) -> Result<()> {
+        pointer::move_to(&self.link, at)?;
+        pointer::click(&self.link, button, times)
+    }
+
+    fn scroll(&mut self, right: i32, down: i32) -> Result<()> {
+        pointer::scroll(&self.link, right, down)
+    }
+
+    fn type_text(&mut self, text: &str, cancel: &Cancel) -> Result<Typed> {
+        let characters = typing::type_text(&self.link, text, cancel)?;
+        Ok(Typed { characters, confirmed: true })
+    }
+
+    fn press(&mut self, keys: &[Key], cancel: &Cancel) -> Result<()> {
+        chord::press(&self.link, keys, &self.holding, cancel)
+    }
+
+    fn key_down(&mut self, key: Key, announce: &dyn Fn(&[u8])) -> Result<Vec<u8>> {
+        let codes = chord::hold(&self.link, key, &self.holding, announce)?;
+        self.holding.push((key, codes.clone()));
+        Ok(codes)
+    }
+
+    fn key_up(&mut self, key: Key) -> Result<()> {
+        let Some(i) = self.holding.iter().position(|(k, _)| *k == key) else { return Ok(()) };
+        let (_, codes) = self.holding.remove(i);
+        chord::let_go(&self.link, &codes)
+    }
+
+    fn takeovers(&mut self) -> Result<broadcast::Receiver<Takeover>> {
+        Ok(self.watch()?.takeovers())
+    }
+
+    fn stop_key(&mut self, keys: &[Key]) -> Result<StopKey> {
+        let (presses, heard) = mpsc::unbounded_channel();
+        let armed = self.watch()?.arm(keys, presses)?;
+        Ok(StopKey::new(heard, armed))
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        self.link.sync()
     }
 }

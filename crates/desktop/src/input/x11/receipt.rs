@@ -61,8 +61,19 @@ fn pinged(link: &Link, mut window: Window) -> Result<Option<Window>> {
     Ok(None)
 }
 
+/// Waits until the window has handled everything sent to it, or says what came between.
+pub(super) fn wait_for(link: &Link, focus: Focus, cancel: &Cancel) -> Result<Option<Stop>> {
+    match focus.pinged {
+        Some(window) => ping(link, window, cancel),
+        None => {
+            cancel.pause(Duration::from_millis(150))?;
+            Ok(None)
+        }
+    }
+}
+
 /// Pings a window and waits for its answer: everything sent before has then been handled.
-pub(super) fn ping(link: &Link, window: Window, cancel: &Cancel) -> Result<Option<Stop>> {
+fn ping(link: &Link, window: Window, cancel: &Cancel) -> Result<Option<Stop>> {
     let listen = |mask| {
         let aux = ChangeWindowAttributesAux::new().event_mask(mask);
         link.conn.change_window_attributes(link.root, &aux).map_err(lost).map(drop)

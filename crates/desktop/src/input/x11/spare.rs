@@ -14,6 +14,7 @@ use x11rb::protocol::xkb::{self, ConnectionExt as _, KeySymMap, SetMapAux, SetMa
 
 use super::keymap::{Keymap, LOCK, SHIFT, groups};
 use super::link::{CORE_KEYBOARD, Link};
+use crate::held::{Lent, Meaning};
 use crate::screen::x11::{lost, refused};
 use crate::{Error, Result};
 
@@ -74,6 +75,7 @@ impl Spare {
             }
             self.codes.insert(*sym, *code);
         }
+        link.journal.change(|e| e.lent = self.lent.iter().map(|(code, (was, now))| Lent { code: *code, was: meaning(was), now: meaning(now) }).collect());
         let wanted: BTreeMap<u8, KeySymMap> = codes.iter().filter_map(|c| Some((*c, self.lent.get(c)?.1.clone()))).collect();
         put(link, &wanted)?;
         let there = present(link, &wanted)?;
@@ -96,13 +98,44 @@ impl Spare {
         put(link, &back)?;
         self.lent.clear();
         self.codes.clear();
+        link.journal.change(|e| e.lent.clear());
         Ok(())
     }
 }
 
+/// Gives back keys that a dead worker lent, where they still mean what it made them mean. Call it with the server grabbed.
+pub(super) fn take_back(link: &Link, lent: &[Lent]) -> Result<usize> {
+    let still = present(link, &lent.iter().map(|l| (l.code, symbols(&l.now))).collect())?;
+    let back: BTreeMap<u8, KeySymMap> = lent.iter().filter(|l| still.contains(&l.code)).map(|l| (l.code, symbols(&l.was))).collect();
+    put(link, &back)?;
+    Ok(back.len())
+}
+
+fn meaning(key: &KeySymMap) -> Meaning {
+    Meaning { types: key.kt_index, groups: key.group_info, width: key.width, syms: key.syms.clone() }
+}
+
+fn symbols(meaning: &Meaning) -> KeySymMap {
+    KeySymMap { kt_index: meaning.types, group_info: meaning.groups, width: meaning.width, syms: meaning.syms.clone() }
+}
+
+/// Vendor keys that programs act on by the place of the key, whatever it means at the moment: browsers go back, players
+/// play, sessions suspend. Low bytes of the `XF86` keysyms; volume and brightness, navigation, media, clipboard, power.
+const ACTED_ON: [u32; 51] = [
+    0x02, 0x03, 0x04, 0x05, 0x06, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x20, 0x21, 0x26, 0x27, 0x28,
+    0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x33, 0x38, 0x3e, 0x3f, 0x56, 0x57, 0x58, 0x59, 0x63, 0x68, 0x6b, 0x6d, 0x72, 0x73, 0x77,
+    0x7b, 0x90, 0x97,
+];
+
 fn rarely_used(sym: u32) -> bool {
-    // F13 to F35, and the vendor keys: media, launchers, wireless switches.
-    sym == 0 || (0xffca..=0xffe0).contains(&sym) || (0x1008_ff00..=0x1008_ffff).contains(&sym) || (0x1008_1000..=0x1008_1fff).contains(&sym)
+    match sym {
+        0 => true,
+        // F13 to F35.
+        0xffca..=0xffe0 => true,
+        0x1008_ffa0..=0x1008_ffbf => false,
+        0x1008_ff00..=0x1008_ffff => !ACTED_ON.contains(&(sym & 0xff)),
+        _ => false,
+    }
 }
 
 fn span(keys: &BTreeMap<u8, KeySymMap>) -> Option<(u8, u8)> {

@@ -5,7 +5,6 @@
 //! rounds, and before the keys are given back, the window must have handled what was sent ([`super::receipt`]).
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::batch::Batch;
 use super::keymap::{Keymap, Stroke, keysym};
@@ -18,8 +17,8 @@ use crate::{Error, Result};
 
 /// Characters sent in one go, while nobody else is served: about two milliseconds of the server's time.
 const BATCH: usize = 100;
-/// Keys lent at once at most. Enough for a page of Chinese in a few rounds, and it leaves a full keymap its rarest half.
-const LENT: usize = 60;
+/// Keys lent at once at most: a sentence of Chinese in one round, a page in a few.
+const LENT: usize = 40;
 const RETURN: u32 = 0xff0d;
 const TAB: u32 = 0xff09;
 
@@ -171,6 +170,7 @@ impl Typing<'_> {
             let Some(mut batch) = Batch::begin(self.link)? else { return Ok(false) };
             let needed: Vec<u8> = strokes.iter().map(|s| s.code).chain(map.shift).chain(map.level3.map(|l| l.0)).collect();
             batch.set_aside(map, &[], &needed)?;
+            batch.unlock(map)?;
             for stroke in strokes {
                 batch.stroke(map, *stroke)?;
             }
@@ -188,14 +188,7 @@ impl Typing<'_> {
             return Ok(());
         }
         for focus in asked {
-            let stop = match focus.pinged {
-                Some(window) => receipt::ping(self.link, window, cancel)?,
-                None => {
-                    cancel.pause(Duration::from_millis(150))?;
-                    None
-                }
-            };
-            if let Some(why) = stop {
+            if let Some(why) = receipt::wait_for(self.link, focus, cancel)? {
                 return Err(self.stopped(why));
             }
         }
