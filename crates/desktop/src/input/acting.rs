@@ -165,7 +165,9 @@ impl Acting<'_> {
     /// What an error means for what is held and for the connection.
     fn after(&mut self, error: &Error) {
         match error {
-            Error::Cancelled | Error::TimedOut | Error::TypingStopped { why: Stop::Cancelled | Stop::TimedOut, .. } => self.let_everything_go(),
+            Error::Cancelled | Error::TimedOut | Error::TypingStopped { why: Stop::Cancelled | Stop::TimedOut, .. } => {
+                self.let_everything_go()
+            }
             // The connection is gone, and with it what was held; the next call connects anew.
             Error::Unavailable { what: "the display", .. } => {
                 *self.state = State::default();

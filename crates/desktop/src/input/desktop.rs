@@ -154,7 +154,10 @@ impl Desktop {
             let backend = s.backend()?;
             let from = from.map_or_else(|| backend.pointer(), Ok)?;
             if from == to {
-                return Err(Error::Invalid(format!("a drag from {},{} to the same place is a click; give another end or use a click", to.x, to.y)));
+                return Err(Error::Invalid(format!(
+                    "a drag from {},{} to the same place is a click; give another end or use a click",
+                    to.x, to.y
+                )));
             }
             backend.within(from)?;
             backend.within(to)?;

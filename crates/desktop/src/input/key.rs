@@ -188,10 +188,32 @@ mod tests {
             assert_eq!(name(s), "Return", "{s}");
         }
         for (s, want) in [
-            ("esc", "Escape"), ("del", "Delete"), ("KP_Enter", "KP_Enter"), ("ctrl", "Control"), ("ControlLeft", "Control"), ("cmd", "Super"),
-            ("win", "Super"), ("Meta", "Super"), ("option", "Alt"), ("AltGraph", "AltGr"), ("f13", "F13"), ("F24", "F24"), ("print_screen", "Print"),
-            ("num_lock", "Num_Lock"), ("ArrowLeft", "Left"), ("KeyA", "a"), ("Digit7", "7"), ("space", "space"), ("Spacebar", "space"), ("plus", "+"),
-            ("minus", "-"), ("volumeup", "Volume_Up"), ("XF86AudioMute", "Volume_Mute"), ("é", "é"), ("+", "+"), (" ", "space"),
+            ("esc", "Escape"),
+            ("del", "Delete"),
+            ("KP_Enter", "KP_Enter"),
+            ("ctrl", "Control"),
+            ("ControlLeft", "Control"),
+            ("cmd", "Super"),
+            ("win", "Super"),
+            ("Meta", "Super"),
+            ("option", "Alt"),
+            ("AltGraph", "AltGr"),
+            ("f13", "F13"),
+            ("F24", "F24"),
+            ("print_screen", "Print"),
+            ("num_lock", "Num_Lock"),
+            ("ArrowLeft", "Left"),
+            ("KeyA", "a"),
+            ("Digit7", "7"),
+            ("space", "space"),
+            ("Spacebar", "space"),
+            ("plus", "+"),
+            ("minus", "-"),
+            ("volumeup", "Volume_Up"),
+            ("XF86AudioMute", "Volume_Mute"),
+            ("é", "é"),
+            ("+", "+"),
+            (" ", "space"),
         ] {
             assert_eq!(name(s), want, "{s}");
         }
@@ -199,7 +221,14 @@ mod tests {
 
     #[test]
     fn the_plus_key_survives_splitting() {
-        let chords = [("ctrl++", "Control +"), ("Control++", "Control +"), ("+", "+"), ("ctrl+shift+t", "Control Shift t"), ("ctrl-c", "Control c"), ("ctrl--", "Control -")];
+        let chords = [
+            ("ctrl++", "Control +"),
+            ("Control++", "Control +"),
+            ("+", "+"),
+            ("ctrl+shift+t", "Control Shift t"),
+            ("ctrl-c", "Control c"),
+            ("ctrl--", "Control -"),
+        ];
         for (s, want) in chords {
             let keys: Vec<String> = chord(&[s]).unwrap().iter().map(ToString::to_string).collect();
             assert_eq!(keys.join(" "), want, "{s}");

@@ -44,7 +44,17 @@ impl<'a> Batch<'a> {
                 return Err(e);
             }
         };
-        let batch = Self { link, state, down: down(&keys.keys), aside: Vec::new(), by_person: Vec::new(), locks_aside: 0, group: None, mods: 0, pressed: Vec::new() };
+        let batch = Self {
+            link,
+            state,
+            down: down(&keys.keys),
+            aside: Vec::new(),
+            by_person: Vec::new(),
+            locks_aside: 0,
+            group: None,
+            mods: 0,
+            pressed: Vec::new(),
+        };
         if link.keymap_changed()? { Ok(None) } else { Ok(Some(batch)) }
     }
 
@@ -173,7 +183,8 @@ impl<'a> Batch<'a> {
     }
 
     fn lock(&self, affect: u8, locks: u8, latches: u8) -> Result<()> {
-        let (affect, locks, latches) = (ModMask::from(u16::from(affect)), ModMask::from(u16::from(locks)), ModMask::from(u16::from(latches)));
+        let (affect, locks, latches) =
+            (ModMask::from(u16::from(affect)), ModMask::from(u16::from(locks)), ModMask::from(u16::from(latches)));
         let group = xkb::Group::M1;
         self.link.conn.xkb_latch_lock_state(CORE_KEYBOARD, affect, locks, false, group, latches, false, 0).map_err(lost)?;
         Ok(())

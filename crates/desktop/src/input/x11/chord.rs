@@ -59,7 +59,11 @@ fn resolve(link: &Link, map: &Keymap, keys: &[Key], batch: &Batch<'_>, spare: &m
         let needed: Vec<u8> = found.iter().filter_map(|(_, s)| s.map(|s| s.code)).collect();
         let codes = Spare::candidates(map, batch.down(), &needed);
         if codes.len() < lend.len() {
-            return Err(Error::unavailable("that key", "this keymap does not have it and no key is free to be lent to it", "press another key"));
+            return Err(Error::unavailable(
+                "that key",
+                "this keymap does not have it and no key is free to be lent to it",
+                "press another key",
+            ));
         }
         spare.lend(link, map, &codes, &lend)?;
         link.sync()?;
@@ -110,9 +114,14 @@ pub(super) fn hold(link: &Link, key: Key, holding: &Holding, announce: &dyn Fn(&
         let Some(batch) = Batch::begin(link)? else { continue };
         let shortcut = holding.iter().any(|(k, _)| k.makes_shortcut());
         let Some(stroke) = find(&map, key, batch.current_group(), shortcut).1 else {
-            return Err(Error::unavailable("that key", format!("no key of this keymap gives {key}, so it cannot be held"), "press it once instead, or hold another"));
+            return Err(Error::unavailable(
+                "that key",
+                format!("no key of this keymap gives {key}, so it cannot be held"),
+                "press it once instead, or hold another",
+            ));
         };
-        let level = [map.shift.filter(|_| stroke.mods & super::keymap::SHIFT != 0), map.level3.filter(|l| stroke.mods & l.1 != 0).map(|l| l.0)];
+        let level =
+            [map.shift.filter(|_| stroke.mods & super::keymap::SHIFT != 0), map.level3.filter(|l| stroke.mods & l.1 != 0).map(|l| l.0)];
         let down: Vec<u8> = holding.iter().flat_map(|(_, codes)| codes).copied().collect();
         let codes: Vec<u8> = level.into_iter().flatten().chain([stroke.code]).filter(|c| !down.contains(c)).collect();
         announce(&codes);

@@ -53,7 +53,8 @@ impl Keymap {
     pub(super) fn read(link: &Link) -> Result<Self> {
         use xkb::MapPart as P;
         let full = P::KEY_TYPES | P::KEY_SYMS | P::MODIFIER_MAP | P::KEY_ACTIONS;
-        let cookie = link.conn.xkb_get_map(CORE_KEYBOARD, full, P::from(0u16), 0, 0, 0, 0, 0, 0, 0, 0, xkb::VMod::from(0u16), 0, 0, 0, 0, 0, 0);
+        let cookie =
+            link.conn.xkb_get_map(CORE_KEYBOARD, full, P::from(0u16), 0, 0, 0, 0, 0, 0, 0, 0, xkb::VMod::from(0u16), 0, 0, 0, 0, 0, 0);
         let reply = cookie.map_err(lost)?.reply().map_err(refused)?;
         let mut modmap = [0; 256];
         for entry in reply.map.modmap_rtrn.iter().flatten() {
@@ -215,7 +216,7 @@ pub(super) fn character(sym: u32) -> Option<char> {
     match sym {
         0x20..=0x7e | 0xa0..=0xff => char::from_u32(sym),
         0x0100_0100..=0x0110_ffff => char::from_u32(sym - 0x0100_0000),
-        0x100..=0xfcff | 0x13a0..=0x20ff => xkeysym::Keysym::new(sym).key_char(),
+        0x100..=0xfcff => xkeysym::Keysym::new(sym).key_char(),
         _ => None,
     }
 }

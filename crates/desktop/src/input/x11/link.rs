@@ -66,9 +66,15 @@ impl Link {
             )
         })?;
         let root = conn.setup().roots.get(number).map(|s| s.root).ok_or_else(|| lost("it has no such screen"))?;
-        for (extension, name) in [(xtest::X11_EXTENSION_NAME, "XTEST"), (xkb::X11_EXTENSION_NAME, "XKEYBOARD"), (xinput::X11_EXTENSION_NAME, "XInputExtension")] {
+        for (extension, name) in
+            [(xtest::X11_EXTENSION_NAME, "XTEST"), (xkb::X11_EXTENSION_NAME, "XKEYBOARD"), (xinput::X11_EXTENSION_NAME, "XInputExtension")]
+        {
             if conn.extension_information(extension).map_err(lost)?.is_none() {
-                return Err(Error::unavailable("input", format!("the X server of {display} has no {name} extension"), format!("start it with +extension {name}")));
+                return Err(Error::unavailable(
+                    "input",
+                    format!("the X server of {display} has no {name} extension"),
+                    format!("start it with +extension {name}"),
+                ));
             }
         }
         let atoms = Atoms::new(&conn).map_err(lost)?.reply().map_err(refused)?;
@@ -86,7 +92,16 @@ impl Link {
             &xkb::SelectEventsAux::new(),
         )
         .map_err(lost)?;
-        Ok(Self { conn, root, ping: atoms._NET_WM_PING, protocols: atoms.WM_PROTOCOLS, display, journal, stale: AtomicBool::new(false), account: Arc::default() })
+        Ok(Self {
+            conn,
+            root,
+            ping: atoms._NET_WM_PING,
+            protocols: atoms.WM_PROTOCOLS,
+            display,
+            journal,
+            stale: AtomicBool::new(false),
+            account: Arc::default(),
+        })
     }
 
     /// Sends a fake key or button event. `code` is a keycode or a physical button.

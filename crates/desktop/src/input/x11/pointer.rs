@@ -26,7 +26,8 @@ pub(super) fn place(link: &Link) -> Result<Point> {
 
 /// Moves the pointer; an error when something keeps it from getting there (a confining grab, a barrier).
 pub(super) fn move_to(link: &Link, to: Point) -> Result<()> {
-    let coordinate = |v: i32| i16::try_from(v).map_err(|_| Error::Invalid(format!("{},{} is farther than an X screen can reach", to.x, to.y)));
+    let coordinate =
+        |v: i32| i16::try_from(v).map_err(|_| Error::Invalid(format!("{},{} is farther than an X screen can reach", to.x, to.y)));
     let (x, y) = (coordinate(to.x)?, coordinate(to.y)?);
     link.fake_at(xproto::MOTION_NOTIFY_EVENT, 0, link.root, (x, y))?;
     let at = place(link)?;
@@ -79,5 +80,7 @@ fn press(link: &Link, code: u8, down: bool) -> Result<()> {
 fn physical(link: &Link, logical: u8) -> Result<u8> {
     let map = link.conn.get_pointer_mapping().map_err(lost)?.reply().map_err(refused)?.map;
     let found = map.iter().position(|m| *m == logical).and_then(|i| u8::try_from(i + 1).ok());
-    found.ok_or_else(|| Error::unavailable("that mouse button", format!("the button map of the display has no button {logical}"), "see `xmodmap -pp`"))
+    found.ok_or_else(|| {
+        Error::unavailable("that mouse button", format!("the button map of the display has no button {logical}"), "see `xmodmap -pp`")
+    })
 }

@@ -31,7 +31,11 @@ pub(super) struct Focus {
 pub(super) fn focus(link: &Link) -> Result<Focus> {
     let mut window = link.conn.get_input_focus().map_err(lost)?.reply().map_err(refused)?.focus;
     if window == x11rb::NONE {
-        return Err(Error::unavailable("a window to type into", "no window has the keyboard focus, so keys would go nowhere", "click into the window first"));
+        return Err(Error::unavailable(
+            "a window to type into",
+            "no window has the keyboard focus, so keys would go nowhere",
+            "click into the window first",
+        ));
     }
     if window == u32::from(x11rb::protocol::xproto::InputFocus::POINTER_ROOT) || window == link.root {
         // Keys follow the pointer: to the deepest window below it.

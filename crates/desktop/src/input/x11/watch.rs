@@ -13,7 +13,6 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags};
 use tokio::sync::{broadcast, mpsc};
-use x11rb::connection::Connection as _;
 use x11rb::protocol::Event;
 use x11rb::protocol::xinput::{self, ConnectionExt as _, DeviceType, XIEventMask};
 use x11rb::protocol::xproto::{self, ConnectionExt as _, GrabMode, ModMask};
@@ -90,7 +89,9 @@ impl Watch {
     pub(super) fn arm(&self, keys: &[Key], presses: mpsc::UnboundedSender<Instant>) -> Result<Box<dyn Send>> {
         let Some((key, modifiers)) = keys.split_last() else { return Err(Error::Invalid("a stop key needs at least one key".into())) };
         let mods = modifiers.iter().try_fold(0, |bits, key| {
-            modifier_bit(*key).map(|bit| bits | bit).ok_or_else(|| Error::Invalid(format!("{key} is no modifier; use Ctrl, Alt, Shift or Super before the last key of a stop key")))
+            modifier_bit(*key).map(|bit| bits | bit).ok_or_else(|| {
+                Error::Invalid(format!("{key} is no modifier; use Ctrl, Alt, Shift or Super before the last key of a stop key"))
+            })
         })?;
         let mut armed = self.shared.stop.lock();
         if armed.is_some() {
@@ -143,7 +144,11 @@ impl Stop {
             Key::Keysym(sym) => map.stroke_of(sym, 0),
         };
         let Some(stroke) = stroke else {
-            return Err(Error::unavailable("the stop key", format!("this keymap has no key {}", self.key), "choose another with --stop-key"));
+            return Err(Error::unavailable(
+                "the stop key",
+                format!("this keymap has no key {}", self.key),
+                "choose another with --stop-key",
+            ));
         };
         self.ungrab(link);
         self.modmap = map.modmap;
@@ -194,7 +199,7 @@ impl Watcher<'_> {
             {
                 tracing::warn!("the stop key does not work on the new keymap: {e}");
             }
-            let mut fds = [PollFd::new(link.conn.stream(), PollFlags::IN), PollFd::new(&*ended, PollFlags::IN)];
+            let mut fds = [PollFd::new(link.conn.stream(), PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
             match rustix::event::poll(&mut fds, None) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(lost(e)),
@@ -223,16 +228,10 @@ impl Watcher<'_> {
                     self.shared.link.flush()?;
                 }
             }
-            Event::XinputRawButtonPress(e) => {
-                if !self.ours(e.sourceid, xproto::BUTTON_PRESS_EVENT, u8::try_from(e.detail).unwrap_or(0)) {
-                    self.report(Hand::Button);
-                }
+            Event::XinputRawButtonPress(e) if !self.ours(e.sourceid, xproto::BUTTON_PRESS_EVENT, u8::try_from(e.detail).unwrap_or(0)) => {
+                self.report(Hand::Button);
             }
-            Event::XinputRawMotion(e) => {
-                if !self.ours(e.sourceid, xproto::MOTION_NOTIFY_EVENT, 0) {
-                    self.report(Hand::Motion);
-                }
-            }
+            Event::XinputRawMotion(e) if !self.ours(e.sourceid, xproto::MOTION_NOTIFY_EVENT, 0) => self.report(Hand::Motion),
             _ => {}
         }
         Ok(())
@@ -244,7 +243,7 @@ impl Watcher<'_> {
 
     fn report(&self, hand: Hand) {
         // Nobody listening is no fault.
-        drop(self.shared.takeovers.send(Takeover { hand, at: Instant::now(), since_ours: self.shared.account.idle() }));
+        let _ = self.shared.takeovers.send(Takeover { hand, at: Instant::now(), since_ours: self.shared.account.idle() });
     }
 
     fn stop_pressed(&self, code: u8) {
@@ -252,7 +251,8 @@ impl Watcher<'_> {
         let Some(stop) = stop.as_ref() else { return };
         let held = self.down.iter().fold(0, |bits, c| bits | stop.modmap[usize::from(*c)]);
         if stop.codes.contains(&code) && held & stop.mods == stop.mods {
-            drop(stop.presses.send(Instant::now()));
+            // Nobody waits for it any more: then it is being disarmed.
+            let _ = stop.presses.send(Instant::now());
         }
     }
 }
