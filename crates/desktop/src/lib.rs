@@ -21,3 +21,5 @@ pub mod virtual_display;
 pub mod windows;
 
 pub use error::{Error, Result};
+pub use cancel::Cancel;
+pub use input::{Button, Desktop, Key, OpenOptions, Point};

@@ -1,0 +1,191 @@
+//! The display the worker looks at, opened when it is first needed.
+//!
+//! A worker must start without a display (its file tools need none) and outlive one that restarts, so nothing is opened
+//! in advance and a lost connection is made anew at the next call.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+#[cfg(target_os = "linux")]
+use super::x11::X11;
+use super::{Area, Capture, Rect, Screen, native};
+use crate::windows::Window;
+use crate::{Error, Result};
+
+/// A display: pictures of it, its monitors, its windows.
+pub struct Display {
+    name: Option<String>,
+    #[cfg(target_os = "linux")]
+    x11: Mutex<Option<Arc<X11>>>,
+}
+
+impl std::fmt::Debug for Display {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Display").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Display {
+    /// The X11 display of this name (`:1`), or the session's own. Nothing is opened yet.
+    #[must_use]
+    pub fn new(name: Option<String>) -> Self {
+        Self {
+            name,
+            #[cfg(target_os = "linux")]
+            x11: Mutex::default(),
+        }
+    }
+
+    /// Takes a picture.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display, or where a session cannot be captured (never a black picture instead);
+    /// [`Error::NotFound`] for a monitor or window that is not there; [`Error::Invalid`] for a region off the screen.
+    pub fn capture(&self, area: &Area) -> Result<Capture> {
+        let rect = match area {
+            Area::All => None,
+            Area::Region(rect) if rect.width == 0 || rect.height == 0 => {
+                return Err(Error::Invalid(format!("the region {rect} is empty; give x,y,width,height with a size of at least 1")));
+            }
+            Area::Region(rect) => Some(*rect),
+            Area::Monitor(wanted) => Some(self.screen()?.monitor(wanted)?.rect),
+            Area::Window(wanted) => Some(self.window(wanted)?.rect),
+        };
+        self.pixels(rect)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn pixels(&self, rect: Option<Rect>) -> Result<Capture> {
+        match self.source()? {
+            Source::X11(x11) => self.kept(x11.capture(rect)),
+            Source::Wayland => native::capture(rect),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn pixels(&self, rect: Option<Rect>) -> Result<Capture> {
+        native::capture(rect)
+    }
+
+    /// Size, scale and monitors, as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(target_os = "linux")]
+    pub fn screen(&self) -> Result<Screen> {
+        match self.source()? {
+            Source::X11(x11) => self.kept(x11.screen()),
+            Source::Wayland => native::screen(),
+        }
+    }
+
+    /// Size, scale and monitors, as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(not(target_os = "linux"))]
+    pub fn screen(&self) -> Result<Screen> {
+        native::screen()
+    }
+
+    /// The window that has the keyboard; `None` when none has it.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(target_os = "linux")]
+    pub fn active_window(&self) -> Result<Option<Window>> {
+        self.connection().and_then(|x11| self.kept(crate::windows::x11::active(&x11)))
+    }
+
+    /// The window that has the keyboard; `None` when none has it.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(not(target_os = "linux"))]
+    pub fn active_window(&self) -> Result<Option<Window>> {
+        crate::windows::native::active()
+    }
+
+    /// The windows a person sees, the front one first.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(target_os = "linux")]
+    pub fn windows(&self) -> Result<Vec<Window>> {
+        self.connection().and_then(|x11| self.kept(crate::windows::x11::all(&x11)))
+    }
+
+    /// The windows a person sees, the front one first.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] without a display.
+    #[cfg(not(target_os = "linux"))]
+    pub fn windows(&self) -> Result<Vec<Window>> {
+        crate::windows::native::all()
+    }
+
+    /// The window that is `active`, has this id, or has this in its title (any case; the front one of several).
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when there is none, [`Error::Unavailable`] without a display.
+    pub fn window(&self, wanted: &str) -> Result<Window> {
+        if wanted == "active" {
+            return self.active_window()?.ok_or_else(|| Error::NotFound("no window is active; name one by a part of its title".into()));
+        }
+        let windows = self.windows()?;
+        let folded = wanted.to_lowercase();
+        let by_id = wanted.parse::<u64>().ok().and_then(|id| windows.iter().find(|w| w.id == id));
+        let by_title = || windows.iter().find(|w| !folded.is_empty() && w.title.to_lowercase().contains(&folded));
+        by_id.or_else(by_title).cloned().ok_or_else(|| {
+            Error::NotFound(format!(
+                "none of the {} windows has {wanted:?} in its title; take a screenshot without `window`",
+                windows.len()
+            ))
+        })
+    }
+}
+
+/// Where pictures come from on Linux.
+#[cfg(target_os = "linux")]
+enum Source {
+    X11(Arc<X11>),
+    Wayland,
+}
+
+#[cfg(target_os = "linux")]
+impl Display {
+    /// Whether it is the display of the session that the worker was started in, and not one named apart.
+    pub(crate) const fn is_own(&self) -> bool {
+        self.name.is_none()
+    }
+
+    fn source(&self) -> Result<Source> {
+        let wayland = crate::session::is_wayland();
+        match self.connection() {
+            Ok(x11) if x11.is_xwayland => Ok(Source::Wayland),
+            Ok(x11) => Ok(Source::X11(x11)),
+            Err(_) if wayland && self.name.is_none() => Ok(Source::Wayland),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The connection held open, made when there is none.
+    pub(crate) fn connection(&self) -> Result<Arc<X11>> {
+        let mut held = self.x11.lock();
+        if let Some(x11) = &*held {
+            return Ok(Arc::clone(x11));
+        }
+        let x11 = Arc::new(X11::open(self.name.as_deref())?);
+        *held = Some(Arc::clone(&x11));
+        Ok(x11)
+    }
+
+    /// Forgets a connection that turned out to be lost.
+    pub(crate) fn kept<T>(&self, answer: Result<T>) -> Result<T> {
+        if matches!(answer, Err(Error::Unavailable { what: "the display", .. })) {
+            *self.x11.lock() = None;
+        }
+        answer
+    }
+}
