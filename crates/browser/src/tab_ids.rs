@@ -27,8 +27,8 @@ impl TabIds {
     #[must_use]
     pub fn kept_in(file: &Path) -> Self {
         let first = std::fs::read_to_string(file).ok().and_then(|t| t.trim().parse::<i64>().ok()).unwrap_or(1).max(1);
-        let kept = file.parent().is_none_or(|d| std::fs::create_dir_all(d).is_ok())
-            && std::fs::write(file, (first + BLOCK).to_string()).is_ok();
+        let kept =
+            file.parent().is_none_or(|d| std::fs::create_dir_all(d).is_ok()) && std::fs::write(file, (first + BLOCK).to_string()).is_ok();
         let first = if kept { first } else { seconds() };
         Self { next: AtomicI64::new(first) }
     }

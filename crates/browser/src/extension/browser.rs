@@ -242,11 +242,9 @@ impl Transport for ExtensionBrowser {
     async fn open(&self, wish: OpenTab) -> Result<TabId, TransportError> {
         let params = json!({ "url": wish.url, "active": wish.front, "group": wish.caller });
         let answer = self.wire.call("tabs.create", params).await.map_err(|error| match error {
-            CallError::Fault(fault) if fault.reason != "failed" => TransportError::Unsupported {
-                what: "opening a tab".to_owned(),
-                browser: self.name(),
-                reason: fault.message,
-            },
+            CallError::Fault(fault) if fault.reason != "failed" => {
+                TransportError::Unsupported { what: "opening a tab".to_owned(), browser: self.name(), reason: fault.message }
+            }
             other => self.sorted(other, 0, "opening a tab"),
         })?;
         let lease = answer["tab"].as_str().unwrap_or_default();

@@ -65,23 +65,13 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn admit(
-        &self,
-        origin: Option<&str>,
-        protocols: Option<&str>,
-        codes: &Codes,
-        store: &Store,
-    ) -> Result<Admission, Refusal> {
+    pub(super) fn admit(&self, origin: Option<&str>, protocols: Option<&str>, codes: &Codes, store: &Store) -> Result<Admission, Refusal> {
         if origin.and_then(|o| o.strip_prefix("chrome-extension://")) != Some(EXTENSION_ID) {
             return Err(Refusal::Origin);
         }
         let offered: Vec<&str> = protocols.unwrap_or_default().split(',').map(str::trim).collect();
         let [PROTOCOL, secret] = offered[..] else { return Err(Refusal::Protocol) };
-        let known = if is_code(secret) {
-            codes.redeem(secret).then_some(Who::New)
-        } else {
-            store.by_token(secret).map(Who::Known)
-        };
+        let known = if is_code(secret) { codes.redeem(secret).then_some(Who::New) } else { store.by_token(secret).map(Who::Known) };
         known.map(Admission).ok_or_else(|| self.wrong_try())
     }
 

@@ -34,6 +34,8 @@ mod codes;
 mod door;
 mod relay;
 mod store;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub use browser::ExtensionBrowser;

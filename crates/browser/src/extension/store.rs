@@ -65,8 +65,9 @@ impl Store {
     /// Reads the file; a missing one is an empty list.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         let records = match std::fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map_err(|e| StoreError::Damaged { path: path.to_owned(), reason: e.to_string() })?,
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|e| StoreError::Damaged { path: path.to_owned(), reason: e.to_string() })?
+            }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(StoreError::Io { path: path.to_owned(), source }),
         };

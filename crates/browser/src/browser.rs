@@ -1,0 +1,191 @@
+//! One connected browser: its tabs, each with the state that the page operations need, kept up by one task that reads
+//! the transport's events.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::error::BrowserError;
+use crate::policy::Policy;
+use crate::tab::{Lost, OpenedTab, Tab};
+use crate::transport::{Event, Kind, OpenTab, TabId, TabInfo, Transport};
+
+/// How long a tab may take to close when its page has nothing against it.
+const CLOSE: Duration = Duration::from_secs(6);
+/// How long the browser may take to list or open tabs.
+const ANSWER: Duration = Duration::from_secs(8);
+
+/// A browser and what is known of its tabs.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    transport: Arc<dyn Transport>,
+    policy: Policy,
+    tabs: Mutex<BTreeMap<TabId, Arc<Tab>>>,
+    /// Why tabs are no more.
+    closed: Mutex<HashMap<TabId, String>>,
+    changed: Notify,
+}
+
+impl Browser {
+    pub(crate) fn new(transport: Arc<dyn Transport>, policy: Policy) -> Arc<Self> {
+        let mut events = transport.events();
+        let made = Arc::new(Self { transport, policy, tabs: Mutex::default(), closed: Mutex::default(), changed: Notify::new() });
+        let weak: Weak<Self> = Arc::downgrade(&made);
+        tokio::spawn(async move {
+            while let Some(event) = events.recv().await {
+                let Some(browser) = weak.upgrade() else { break };
+                browser.take(event);
+            }
+        });
+        made
+    }
+
+    pub(crate) fn transport(&self) -> &Arc<dyn Transport> {
+        &self.transport
+    }
+
+    pub(crate) fn alive(&self) -> bool {
+        self.transport.alive()
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.transport.name()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.transport.kind()
+    }
+
+    fn take(self: &Arc<Self>, event: Event) {
+        match event {
+            Event::Opened { tab, opener } => self.opened(tab, opener),
+            Event::Closed { tab, reason } => self.lose(tab, &reason),
+            Event::Detached { tab, reason } => {
+                tracing::debug!(tab, %reason, "a tab's session was lost");
+                if let Some(tab) = self.known(tab) {
+                    tab.change(|s| s.detached());
+                }
+            }
+            Event::Cdp { route, method, params } => {
+                if let Some(tab) = self.known(route.tab) {
+                    tab.on_event(route.session.as_ref(), &method, &params);
+                }
+            }
+            Event::Download(told) => {
+                for tab in self.all() {
+                    tab.change(|s| s.download_told(&told));
+                }
+            }
+            Event::Gone { reason } => {
+                let ids: Vec<TabId> = self.tabs.lock().keys().copied().collect();
+                ids.into_iter().for_each(|id| self.lose(id, &format!("its browser is gone ({reason})")));
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn opened(self: &Arc<Self>, id: TabId, opener: Option<TabId>) {
+        let tab = self.adopt(id, opener);
+        if let Some(opener) = opener.and_then(|o| self.known(o)) {
+            opener.change(|s| s.opened_tab(OpenedTab { tab_id: id, url: String::new() }));
+        }
+        // A page of ours waits until its rules are in place. A tab that the person lends is not touched before its use.
+        if self.kind() == Kind::Managed || opener.is_some() {
+            tokio::spawn(async move {
+                if let Err(error) = tab.ensure_ready().await {
+                    tracing::debug!(tab = tab.id, %error, "a new tab could not be set up");
+                }
+            });
+        }
+    }
+
+    fn adopt(&self, id: TabId, opener: Option<TabId>) -> Arc<Tab> {
+        let mut tabs = self.tabs.lock();
+        Arc::clone(tabs.entry(id).or_insert_with(|| Tab::new(id, opener, Arc::clone(&self.transport), self.policy.clone())))
+    }
+
+    fn lose(&self, id: TabId, reason: &str) {
+        if let Some(tab) = self.tabs.lock().remove(&id) {
+            tab.change(|s| s.lost = Some(Lost::Closed(reason.to_owned())));
+        }
+        self.closed.lock().insert(id, reason.to_owned());
+    }
+
+    fn known(&self, id: TabId) -> Option<Arc<Tab>> {
+        self.tabs.lock().get(&id).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<Tab>> {
+        self.tabs.lock().values().cloned().collect()
+    }
+
+    /// Why a tab that was here is no more.
+    pub(crate) fn reason(&self, id: TabId) -> Option<String> {
+        self.closed.lock().get(&id).cloned()
+    }
+
+    /// A tab that is here, also one that was here before we listened.
+    pub(crate) async fn tab(&self, id: TabId) -> Option<Arc<Tab>> {
+        if let Some(tab) = self.known(id) {
+            return Some(tab);
+        }
+        if !self.alive() || self.reason(id).is_some() {
+            return None;
+        }
+        let listed = self.list().await.ok()?;
+        listed.iter().any(|t| t.id == id).then(|| self.adopt(id, None))
+    }
+
+    /// All usable tabs, with what our own events know better.
+    pub(crate) async fn list(&self) -> Result<Vec<TabInfo>, BrowserError> {
+        let listed = tokio::time::timeout(ANSWER, self.transport.tabs()).await;
+        let mut tabs = listed.map_err(|_| self.silent("listing its tabs"))??;
+        for info in &mut tabs {
+            if let Some(tab) = self.known(info.id).filter(|t| t.look(|s| s.ready)) {
+                info.loading = tab.loading();
+                let url = tab.url();
+                if !url.is_empty() {
+                    info.url = url;
+                }
+            }
+        }
+        Ok(tabs)
+    }
+
+    fn silent(&self, doing: &str) -> BrowserError {
+        BrowserError::TimedOut { what: format!("{} did not answer while {doing}", self.name()), after: ANSWER }
+    }
+
+    /// Opens a blank tab for a caller.
+    pub(crate) async fn open(&self, caller: &str) -> Result<Arc<Tab>, BrowserError> {
+        let wish = OpenTab { url: "about:blank".to_owned(), caller: caller.to_owned(), front: false };
+        let id = tokio::time::timeout(ANSWER, self.transport.open(wish)).await.map_err(|_| self.silent("opening a tab"))??;
+        let tab = self.adopt(id, None);
+        tab.ensure_ready().await?;
+        Ok(tab)
+    }
+
+    /// Closes a tab and returns when it is gone.
+    pub(crate) async fn close(&self, id: TabId) -> Result<(), BrowserError> {
+        self.transport.close(id).await?;
+        let gone = tokio::time::timeout(CLOSE, async {
+            loop {
+                let changed = self.changed.notified();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                if self.known(id).is_none() {
+                    return;
+                }
+                changed.await;
+            }
+        });
+        gone.await.map_err(|_| BrowserError::TimedOut { what: format!("tab {id} did not close; its page keeps it open"), after: CLOSE })
+    }
+
+    pub(crate) async fn select(&self, id: TabId) -> Result<(), BrowserError> {
+        Ok(tokio::time::timeout(ANSWER, self.transport.select(id)).await.map_err(|_| self.silent("showing a tab"))??)
+    }
+}
