@@ -85,8 +85,7 @@ impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
         let identity = self.service.identity();
         let tools = ServerCapabilities::builder().enable_tools();
-        let capabilities =
-            if self.service.changes().is_some() { tools.enable_tool_list_changed().build() } else { tools.build() };
+        let capabilities = if self.service.changes().is_some() { tools.enable_tool_list_changed().build() } else { tools.build() };
         let mut info = Implementation::new(identity.name, identity.version);
         info.title = Some(identity.title);
         let config = ServerConfig::new(capabilities).with_server_info(info);
@@ -105,11 +104,7 @@ impl ServerHandler for Door {
         Ok(ListToolsResult::with_all_items(tools.iter().map(to_tool).collect()))
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let call = Call {
             caller: Self::caller(&context)?,
             tool: request.name.to_string(),

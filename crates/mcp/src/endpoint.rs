@@ -221,7 +221,14 @@ impl Endpoint {
     }
 
     /// Notifications and answers: taken, and nothing comes back.
-    async fn one_way(&self, caller: Caller, headers: &HeaderMap, session: Option<String>, message: Message, bytes: Bytes) -> Response<Body> {
+    async fn one_way(
+        &self,
+        caller: Caller,
+        headers: &HeaderMap,
+        session: Option<String>,
+        message: Message,
+        bytes: Bytes,
+    ) -> Response<Body> {
         let Some(session) = session else {
             if let (Some(bare), Message::Notification { method, params }) = (&self.inner.bare, &message) {
                 bare.notification(&caller, method, params);
@@ -293,7 +300,8 @@ impl Endpoint {
         if !answer::is_stream(&response) {
             return response;
         }
-        let held = response.map(|body| Held::wrap(body, (in_flight, place), |kept: &mut (InFlight, OwnedSemaphorePermit)| kept.0.finished()));
+        let held =
+            response.map(|body| Held::wrap(body, (in_flight, place), |kept: &mut (InFlight, OwnedSemaphorePermit)| kept.0.finished()));
         if taste == Taste::Stream { held } else { as_json(request.id, held).await }
     }
 
@@ -377,11 +385,16 @@ pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 }
 
 /// Whether the request speaks the newest revision: it says so, or uses what only that one has.
+///
+/// `initialize` belongs to the older ones whatever else is said beside it; without the version that it is there to
+/// settle, it is only a method that the newest revision does not have.
 fn is_modern(headers: &HeaderMap, request: &rpc::Request) -> bool {
-    request.method != "initialize"
-        && (header(headers, VERSION).is_some_and(|version| version >= MODERN)
-            || request.meta_version().is_some()
-            || request.method == "server/discover")
+    let marked = header(headers, VERSION).is_some_and(|version| version >= MODERN) || request.meta_version().is_some();
+    match request.method.as_str() {
+        "initialize" => marked && !request.params.contains_key("protocolVersion"),
+        "server/discover" => true,
+        _ => marked,
+    }
 }
 
 /// Errors of older clients come with 200; the newest revision wants 400 for what is no request.
@@ -393,7 +406,9 @@ fn error_status(headers: &HeaderMap, error: &RpcError) -> StatusCode {
 pub(crate) fn refusal(refused: &Refused) -> Response<Body> {
     match refused {
         Refused::NotFound => answer::refuse(StatusCode::NOT_FOUND, "Session not found: it ended or is not yours; send initialize again"),
-        Refused::Full => answer::busy(StatusCode::SERVICE_UNAVAILABLE, "Too many sessions are open; end one with DELETE, or try again later", 60),
+        Refused::Full => {
+            answer::busy(StatusCode::SERVICE_UNAVAILABLE, "Too many sessions are open; end one with DELETE, or try again later", 60)
+        }
     }
 }
 

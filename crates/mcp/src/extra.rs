@@ -152,7 +152,9 @@ fn check(name: &str, spec: &Spec) -> Result<Uri, String> {
 /// A foreign tool as one of ours; `None` when it is not fit to be listed.
 fn adopt(name: String, tool: &Value) -> Option<ToolInfo> {
     let schema = |key: &str| match tool.get(key) {
-        Some(Value::Object(schema)) if schema.get("type").and_then(Value::as_str) == Some("object") => Some(Arc::new(plain(schema.clone()))),
+        Some(Value::Object(schema)) if schema.get("type").and_then(Value::as_str) == Some("object") => {
+            Some(Arc::new(plain(schema.clone())))
+        }
         _ => None,
     };
     if !is_name(&name) {
@@ -220,8 +222,12 @@ impl ExtraTools for Extras {
             answer = tokio::time::timeout(cx.remaining(), other.client.call(inside, arguments)) => answer,
         };
         match answer {
-            Err(_) => Err(ToolError::timed_out(format!("the server {} did not answer {name} in time; what it did is not known", other.name))),
-            Ok(Err(Missed::Absent(reason))) => Err(ToolError::unavailable(format!("the server {} does not answer ({reason}); start it and call again", other.name))),
+            Err(_) => {
+                Err(ToolError::timed_out(format!("the server {} did not answer {name} in time; what it did is not known", other.name)))
+            }
+            Ok(Err(Missed::Absent(reason))) => {
+                Err(ToolError::unavailable(format!("the server {} does not answer ({reason}); start it and call again", other.name)))
+            }
             Ok(Err(Missed::Refused(text))) => Err(ToolError::failed(format!("the server {} refused {name}: {text}", other.name))),
             Ok(Ok(result)) => outcome(result),
         }

@@ -43,7 +43,10 @@ impl OriginList {
 fn is_origin(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._[]:".contains(&byte);
-    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') && !rest.is_empty() && rest.bytes().all(plain)
+    !scheme.is_empty()
+        && scheme.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        && !rest.is_empty()
+        && rest.bytes().all(plain)
 }
 
 /// The names this listener answers to, and the pages that may talk to it.
@@ -159,8 +162,20 @@ mod tests {
             assert_eq!(host(&[good]), 200, "{good}");
         }
         for bad in [
-            "evil.com", "127.0.0.1", "127.0.0.1:80", "localhost:47801", "LOCALHOST:47800", "localhost.:47800", "127.1:47800", "0.0.0.0:47800",
-            "127.0.0.1.nip.io:47800", "evil@127.0.0.1:47800", "127.0.0.1:47800.evil.com", "127.0.0.1:47800 ", "::1:47800", "2130706433:47800",
+            "evil.com",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost:47801",
+            "LOCALHOST:47800",
+            "localhost.:47800",
+            "127.1:47800",
+            "0.0.0.0:47800",
+            "127.0.0.1.nip.io:47800",
+            "evil@127.0.0.1:47800",
+            "127.0.0.1:47800.evil.com",
+            "127.0.0.1:47800 ",
+            "::1:47800",
+            "2130706433:47800",
         ] {
             assert_eq!(host(&[bad]), 403, "{bad}");
         }
@@ -184,9 +199,19 @@ mod tests {
             assert_eq!(origin(&[("origin", good)]), 200, "{good}");
         }
         for bad in [
-            "null", "file://", "http://127.0.0.1", "http://127.0.0.1:47801", "http://127.0.0.1.evil.com", "http://localhost:47800.evil.com",
-            "https://127.0.0.1:47800", "http://user@127.0.0.1:47800", "chrome-extension://abcdefghijklmnopabcdefghijklmnop", "https://sub.app.example",
-            "https://app.example:8443", "HTTP://127.0.0.1:47800", "",
+            "null",
+            "file://",
+            "http://127.0.0.1",
+            "http://127.0.0.1:47801",
+            "http://127.0.0.1.evil.com",
+            "http://localhost:47800.evil.com",
+            "https://127.0.0.1:47800",
+            "http://user@127.0.0.1:47800",
+            "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
+            "https://sub.app.example",
+            "https://app.example:8443",
+            "HTTP://127.0.0.1:47800",
+            "",
         ] {
             assert_eq!(origin(&[("origin", bad)]), 403, "{bad}");
         }

@@ -94,7 +94,10 @@ impl Legacy {
     /// `POST /messages?sessionId=…`
     pub(crate) async fn message(&self, caller: &Caller, request: Request<Body>) -> Response<Body> {
         let Some(id) = session_id(request.uri().query().unwrap_or_default()) else {
-            return answer::refuse(StatusCode::BAD_REQUEST, "The query must be exactly one sessionId, as the stream's endpoint event gave it");
+            return answer::refuse(
+                StatusCode::BAD_REQUEST,
+                "The query must be exactly one sessionId, as the stream's endpoint event gave it",
+            );
         };
         let known = self.streams.lock().get(&id).filter(|(owner, _)| *owner == caller.principal).map(|(_, talk)| Arc::clone(talk));
         let Some(conversation) = known else {

@@ -104,7 +104,9 @@ impl Link {
             if error.is_connect() { Failure::Unsent(text) } else { Failure::Unknown(text) }
         })?;
         match response.status() {
-            status if status.is_redirection() => Err(Failure::Final("the worker answered with a redirect, which is never followed".to_owned())),
+            status if status.is_redirection() => {
+                Err(Failure::Final("the worker answered with a redirect, which is never followed".to_owned()))
+            }
             StatusCode::UNAUTHORIZED => {
                 // The token may have been replaced; then the new one is looked up, once.
                 *self.target.lock() = None;

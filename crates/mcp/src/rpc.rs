@@ -109,12 +109,10 @@ pub enum Incoming {
 /// # Errors
 /// The error answer to send.
 pub fn read(bytes: &[u8]) -> Result<Incoming, RpcError> {
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| RpcError::new(Value::Null, PARSE_ERROR, format!("Parse error: {error}")))?;
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| RpcError::new(Value::Null, PARSE_ERROR, format!("Parse error: {error}")))?;
     match value {
-        Value::Array(items) if items.is_empty() => {
-            Err(RpcError::new(Value::Null, INVALID_REQUEST, "Invalid request: an empty batch"))
-        }
+        Value::Array(items) if items.is_empty() => Err(RpcError::new(Value::Null, INVALID_REQUEST, "Invalid request: an empty batch")),
         Value::Array(items) => Ok(Incoming::Batch(items)),
         value => message(value).map(Incoming::One),
     }

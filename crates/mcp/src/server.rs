@@ -262,4 +262,3 @@ impl Table {
         answer::json(StatusCode::OK, body.to_string())
     }
 }
-

@@ -70,7 +70,16 @@ impl Sessions {
         Arc::new_cyclic(|me| {
             let mut inner = LocalSessionManager::default();
             inner.session_config.keep_alive = Some(idle);
-            Self { inner, entries: Mutex::default(), opening: Mutex::new(0), restoring: tokio::sync::Mutex::default(), limit, store, service, me: me.clone() }
+            Self {
+                inner,
+                entries: Mutex::default(),
+                opening: Mutex::new(0),
+                restoring: tokio::sync::Mutex::default(),
+                limit,
+                store,
+                service,
+                me: me.clone(),
+            }
         })
     }
 
@@ -104,8 +113,7 @@ impl Sessions {
         let now = Instant::now();
         let mut caller = caller.clone();
         caller.session = Some(id.to_owned());
-        let entry =
-            Entry { caller, version: version.to_owned(), used: now, stamped: now, in_flight: HashSet::new(), streams: 0 };
+        let entry = Entry { caller, version: version.to_owned(), used: now, stamped: now, in_flight: HashSet::new(), streams: 0 };
         self.entries.lock().entry(id.to_owned()).or_insert(entry);
     }
 
@@ -286,10 +294,7 @@ impl SessionManager for Manager {
         self.0.inner.accept_message(id, message).await
     }
 
-    async fn create_standalone_stream(
-        &self,
-        id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + 'static, Self::Error> {
+    async fn create_standalone_stream(&self, id: &SessionId) -> Result<impl Stream<Item = ServerSseMessage> + Send + 'static, Self::Error> {
         self.0.inner.create_standalone_stream(id).await
     }
 

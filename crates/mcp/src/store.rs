@@ -112,10 +112,8 @@ impl FileStore {
     /// Drops expired files, then the oldest beyond the limit.
     fn prune(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
-        let mut files: Vec<(SystemTime, PathBuf)> = entries
-            .flatten()
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
+        let mut files: Vec<(SystemTime, PathBuf)> =
+            entries.flatten().filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
         files.sort();
         let surplus = files.len().saturating_sub(MOST);
         for (index, (modified, path)) in files.into_iter().enumerate() {

@@ -14,8 +14,14 @@ use tokio::net::TcpStream;
 use super::support::*;
 use crate::{Access, EndpointConfig, Route};
 
-const ROUTES: [(&str, &str); 6] =
-    [("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"), ("POST", "/messages?sessionId=00000000000000000000000000000000"), ("GET", "/extension")];
+const ROUTES: [(&str, &str); 6] = [
+    ("POST", "/mcp"),
+    ("GET", "/mcp"),
+    ("DELETE", "/mcp"),
+    ("GET", "/sse"),
+    ("POST", "/messages?sessionId=00000000000000000000000000000000"),
+    ("GET", "/extension"),
+];
 
 const EXTENSION: &str = "chrome-extension://abcdefghijklmnopabcdefghijklmnop";
 
@@ -23,9 +29,11 @@ async fn desk() -> Desk {
     Desk::with(EndpointConfig::default(), |server| {
         let own = Router::new().route("/extension", get(|| async { "own" }));
         let with_token = Router::new().route("/cdp/{id}", get(|| async { "cdp" }));
-        server
-            .route(Route::new("/extension", Access::Own, own).only_from(vec![EXTENSION.into()]))
-            .route(Route::new("/cdp/", Access::Token, with_token))
+        server.route(Route::new("/extension", Access::Own, own).only_from(vec![EXTENSION.into()])).route(Route::new(
+            "/cdp/",
+            Access::Token,
+            with_token,
+        ))
     })
     .await
 }
@@ -40,13 +48,28 @@ async fn a_foreign_host_is_refused_everywhere() {
     let desk = desk().await;
     let port = desk.address.port();
     let hosts = [
-        "evil.com".to_owned(), format!("evil.com:{port}"), format!("127.0.0.1.nip.io:{port}"), format!("0.0.0.0:{port}"), format!("127.1:{port}"),
-        format!("localhost.:{port}"), format!("LOCALHOST:{port}"), format!("evil@127.0.0.1:{port}"), format!("127.0.0.1:{}", port.wrapping_add(1)),
-        "127.0.0.1".to_owned(), format!("127.0.0.1:{port}@evil.com"), format!("[::ffff:127.0.0.1]:{port}"), String::new(),
+        "evil.com".to_owned(),
+        format!("evil.com:{port}"),
+        format!("127.0.0.1.nip.io:{port}"),
+        format!("0.0.0.0:{port}"),
+        format!("127.1:{port}"),
+        format!("localhost.:{port}"),
+        format!("LOCALHOST:{port}"),
+        format!("evil@127.0.0.1:{port}"),
+        format!("127.0.0.1:{}", port.wrapping_add(1)),
+        "127.0.0.1".to_owned(),
+        format!("127.0.0.1:{port}@evil.com"),
+        format!("[::ffff:127.0.0.1]:{port}"),
+        String::new(),
     ];
     for (method, path) in ROUTES.iter().chain(&[("GET", "/health"), ("GET", "/cdp/x")]) {
         for host in &hosts {
-            let ask = desk.ask(method, path).set("Host", host).header("Content-Type", "application/json").header("Origin", EXTENSION).body(typing());
+            let ask = desk
+                .ask(method, path)
+                .set("Host", host)
+                .header("Content-Type", "application/json")
+                .header("Origin", EXTENSION)
+                .body(typing());
             let reply = ask.send().await;
             assert!(reply.status == 403 || reply.status == 400, "{method} {path} {host}: {}", reply.status);
         }
@@ -67,9 +90,18 @@ async fn a_foreign_origin_is_refused_everywhere() {
     let desk = desk().await;
     let port = desk.address.port();
     let origins = [
-        "null".to_owned(), "https://evil.test".into(), "http://127.0.0.1".into(), "http://127.0.0.1.evil.com".into(), format!("http://localhost:{port}.evil.com"),
-        format!("http://127.0.0.1:{}", port.wrapping_add(1)), format!("https://127.0.0.1:{port}"), format!("http://a@127.0.0.1:{port}"), "file://".into(),
-        "chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba".into(), format!("http://127.0.0.1:{port}/"), format!("http://LOCALHOST:{port}"),
+        "null".to_owned(),
+        "https://evil.test".into(),
+        "http://127.0.0.1".into(),
+        "http://127.0.0.1.evil.com".into(),
+        format!("http://localhost:{port}.evil.com"),
+        format!("http://127.0.0.1:{}", port.wrapping_add(1)),
+        format!("https://127.0.0.1:{port}"),
+        format!("http://a@127.0.0.1:{port}"),
+        "file://".into(),
+        "chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba".into(),
+        format!("http://127.0.0.1:{port}/"),
+        format!("http://LOCALHOST:{port}"),
     ];
     for (method, path) in ROUTES.iter().chain(&[("GET", "/health"), ("GET", "/cdp/x")]) {
         for origin in &origins {
@@ -94,9 +126,37 @@ async fn a_foreign_origin_is_refused_everywhere() {
 async fn nothing_but_health_answers_without_a_token() {
     let desk = desk().await;
     let paths = [
-        "/mcp", "/sse", "/messages", "/messages?sessionId=x", "/mcp/", "/mcp/x", "/mcp?x=1", "//mcp", "/MCP", "/", "/health/", "/metrics", "/debug", "/admin",
-        "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/register", "/token", "/cdp/", "/cdp/x", "/cdp", "/json/version",
-        "/sse/", "/message", "/ws", "/mcp/../health", "/%6dcp", "/mcp%2f", "/favicon.ico", "/mcp?token=token-of-the-main-caller", "/extension?SIGNAL_KILL=1",
+        "/mcp",
+        "/sse",
+        "/messages",
+        "/messages?sessionId=x",
+        "/mcp/",
+        "/mcp/x",
+        "/mcp?x=1",
+        "//mcp",
+        "/MCP",
+        "/",
+        "/health/",
+        "/metrics",
+        "/debug",
+        "/admin",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-authorization-server",
+        "/register",
+        "/token",
+        "/cdp/",
+        "/cdp/x",
+        "/cdp",
+        "/json/version",
+        "/sse/",
+        "/message",
+        "/ws",
+        "/mcp/../health",
+        "/%6dcp",
+        "/mcp%2f",
+        "/favicon.ico",
+        "/mcp?token=token-of-the-main-caller",
+        "/extension?SIGNAL_KILL=1",
     ];
     for path in paths {
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "FOO"] {
@@ -127,7 +187,12 @@ async fn nothing_but_health_answers_without_a_token() {
 async fn preflights_are_refused() {
     let desk = desk().await;
     for path in ["/mcp", "/sse", "/messages", "/health"] {
-        let reply = desk.ask("OPTIONS", path).header("Origin", &format!("http://{}", desk.host())).header("Access-Control-Request-Method", "POST").send().await;
+        let reply = desk
+            .ask("OPTIONS", path)
+            .header("Origin", &format!("http://{}", desk.host()))
+            .header("Access-Control-Request-Method", "POST")
+            .send()
+            .await;
         assert_eq!(reply.status, 405, "{path}");
         assert!(!reply.head.contains("access-control-"));
     }
@@ -137,7 +202,14 @@ async fn preflights_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_json_is_taken() {
     let desk = desk().await;
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json-patch+json", "text/plain; application/json", ""] {
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/json-patch+json",
+        "text/plain; application/json",
+        "",
+    ] {
         let reply = desk.ask("POST", "/mcp").header("Content-Type", kind).body(typing()).send().await;
         assert_eq!(reply.status, 415, "{kind}");
     }
@@ -192,7 +264,8 @@ async fn bad_bodies_have_their_answers() {
     let ping = message(1, "ping", json!({}));
     let good = desk.raw(&chunked(&format!("{:x}\r\n{ping}\r\n0\r\n\r\n", ping.len()))).await;
     assert_eq!(good.status, 200);
-    let mut endless = desk.ask("POST", "/mcp").header("Content-Type", "application/json").header("Transfer-Encoding", "chunked").open().await;
+    let mut endless =
+        desk.ask("POST", "/mcp").header("Content-Type", "application/json").header("Transfer-Encoding", "chunked").open().await;
     let chunk = [b"100000\r\n".as_slice(), &vec![b'x'; 1 << 20], b"\r\n"].concat();
     for _ in 0..20 {
         if endless.write_all(&chunk).await.is_err() {
@@ -202,7 +275,9 @@ async fn bad_bodies_have_their_answers() {
     let mut answer = Vec::new();
     let _ = endless.read_to_end(&mut answer).await;
     assert!(answer.is_empty() || String::from_utf8_lossy(&answer).contains("413"));
-    for bad in ["GET\r\n\r\n", "GET /mcp HTTP/9.9\r\n\r\n", "\0\0\0\0\r\n\r\n", "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"] {
+    for bad in
+        ["GET\r\n\r\n", "GET /mcp HTTP/9.9\r\n\r\n", "\0\0\0\0\r\n\r\n", "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n"]
+    {
         let reply = desk.raw(bad.as_bytes()).await;
         assert!(reply.status == 400 || reply.status == 0, "{bad:?} {}", reply.status);
     }
@@ -242,7 +317,12 @@ async fn strange_json_does_no_harm() {
     let keys: Vec<String> = (0..100_000).map(|n| format!("\"k{n}\":0")).collect();
     let wide = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"echo","arguments":{{{}}}}}}}"#, keys.join(","));
     assert_eq!(desk.post(wide).send().await.status, 200);
-    for body in [r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#, "\u{0}", r#"{"jsonrpc":"2.0","id":{"$ne":1},"method":"ping"}"#, "\"\\ud800\""] {
+    for body in [
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#,
+        "\u{0}",
+        r#"{"jsonrpc":"2.0","id":{"$ne":1},"method":"ping"}"#,
+        "\"\\ud800\"",
+    ] {
         assert_eq!(desk.post(body).send().await.status, 200);
     }
     assert_eq!(desk.post([b'"', 0xff, 0xfe, b'"'].to_vec()).send().await.code(), -32700);

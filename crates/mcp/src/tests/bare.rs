@@ -16,7 +16,8 @@ async fn a_post_is_answered_whatever_it_accepts() {
         let reply = ask.send().await;
         assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")), "{accept:?}");
         assert!(reply.header("mcp-session-id").is_none());
-        let names: Vec<_> = reply.json()["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_owned()).collect();
+        let names: Vec<_> =
+            reply.json()["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, ["zeta", "echo", "wait", "panic", "whoami"], "in declaration order");
     }
     let tool = desk.rpc("tools/list", json!({})).await["result"]["tools"][1].clone();

@@ -15,8 +15,17 @@ fn only_plain_http_on_loopback_is_taken() {
         assert_eq!(parse(&json!({"peer": {"url": url}}).to_string()).len(), 1, "{url}");
     }
     for url in [
-        "https://127.0.0.1:1/mcp", "http://example.com/mcp", "http://127.0.0.1.evil.com/mcp", "http://192.168.0.1/mcp", "http://0.0.0.0:1/mcp",
-        "http://user@127.0.0.1:1/mcp", "http://evil@localhost/", "file:///etc/passwd", "ftp://127.0.0.1/", "/mcp", "",
+        "https://127.0.0.1:1/mcp",
+        "http://example.com/mcp",
+        "http://127.0.0.1.evil.com/mcp",
+        "http://192.168.0.1/mcp",
+        "http://0.0.0.0:1/mcp",
+        "http://user@127.0.0.1:1/mcp",
+        "http://evil@localhost/",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "/mcp",
+        "",
     ] {
         assert!(parse(&json!({"peer": {"url": url}}).to_string()).is_empty(), "{url}");
     }
@@ -50,10 +59,15 @@ async fn server(names: &'static [&'static str]) -> u16 {
                             names.iter().map(|name| json!({"name": name, "description": "d", "inputSchema": {"type": "object"}})).collect();
                         json!({"tools": tools})
                     }
-                    _ => json!({"content": [{"type": "text", "text": format!("called {}", request["params"]["name"])}], "isError": request["params"]["name"] == "bad"}),
+                    _ => {
+                        json!({"content": [{"type": "text", "text": format!("called {}", request["params"]["name"])}], "isError": request["params"]["name"] == "bad"})
+                    }
                 };
                 let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}).to_string();
-                let text = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+                let text = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                );
                 let _ = stream.write_all(text.as_bytes()).await;
             });
         }
@@ -99,7 +113,8 @@ async fn a_server_may_come_later() {
 #[test]
 fn a_foreign_result_is_kept_within_our_limits() {
     let text = "漢".repeat(200_000);
-    let result = json!({"content": [{"type": "text", "text": text}, {"type": "image", "data": "A".repeat(700_001), "mimeType": "image/png"}]});
+    let result =
+        json!({"content": [{"type": "text", "text": text}, {"type": "image", "data": "A".repeat(700_001), "mimeType": "image/png"}]});
     let reply = outcome(result.as_object().cloned().unwrap()).unwrap();
     let Content::Foreign(first) = &reply.content[0] else { panic!("{:?}", reply.content) };
     let first = first["text"].as_str().unwrap();

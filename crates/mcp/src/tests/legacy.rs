@@ -16,7 +16,8 @@ impl Line {
     async fn open(desk: &Desk) -> Self {
         let mut stream = desk.ask("GET", "/sse").header("Accept", "text/event-stream").without("Connection").open().await;
         let text = read_until(&mut stream, "sessionId=").await;
-        let text = if text.ends_with('\n') { text } else { text + &read_until(&mut stream, "\n").await };
+        let whole = text.find("sessionId=").is_some_and(|at| text[at..].contains('\n'));
+        let text = if whole { text } else { text + &read_until(&mut stream, "\n").await };
         assert!(text.contains("event: endpoint"), "{text}");
         let path = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap().to_owned();
         assert_eq!(path.len(), "/messages?sessionId=".len() + 32);
@@ -30,7 +31,8 @@ impl Line {
     async fn hear(&mut self, id: Value) -> Value {
         let mark = format!("\"id\":{id}");
         let text = read_until(&mut self.stream, &mark).await;
-        let text = if text.ends_with("\n\n") { text } else { text + &read_until(&mut self.stream, "\n\n").await };
+        let whole = text.find(&mark).is_some_and(|at| text[at..].contains("\n\n"));
+        let text = if whole { text } else { text + &read_until(&mut self.stream, "\n\n").await };
         let found = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
         found.into_iter().find(|value| value["id"] == id).unwrap_or_else(|| panic!("{text}"))
     }
@@ -99,7 +101,14 @@ async fn a_stream_is_of_no_use_to_another_token() {
     assert_eq!(post(&line.path).without("Authorization").send().await.status, 401);
     assert_eq!(post(&line.path).without("Content-Type").header("Content-Type", "text/plain").send().await.status, 415);
     let id = line.path.split('=').nth(1).unwrap();
-    for query in [String::new(), "?".into(), "?sessionId=".into(), "?sessionId=1".into(), format!("?sessionId={id}&sessionId={id}"), format!("?sessionid={id}")] {
+    for query in [
+        String::new(),
+        "?".into(),
+        "?sessionId=".into(),
+        "?sessionId=1".into(),
+        format!("?sessionId={id}&sessionId={id}"),
+        format!("?sessionid={id}"),
+    ] {
         let status = post(&format!("/messages{query}")).send().await.status;
         assert!(status == 400 || status == 404, "{query} {status}");
     }

@@ -3,6 +3,6 @@
 mod attacks;
 mod bare;
 mod legacy;
-mod support;
 mod sessions;
 mod stdio;
+mod support;

@@ -15,7 +15,8 @@ async fn every_older_revision_has_its_session() {
     let desk = Desk::start().await;
     for version in REVISIONS {
         let session = desk.session(version).await;
-        let ask = desk.post(call(1, "echo", json!({"text": version}))).header("Mcp-Session-Id", &session).header("MCP-Protocol-Version", version);
+        let ask =
+            desk.post(call(1, "echo", json!({"text": version}))).header("Mcp-Session-Id", &session).header("MCP-Protocol-Version", version);
         let stream = ask.clone().header("Accept", BOTH).send().await;
         assert!(stream.header("content-type").unwrap().starts_with("text/event-stream"));
         assert_eq!(stream.json()["result"]["content"][0]["text"], version);
@@ -99,7 +100,8 @@ async fn a_session_survives_a_restart() {
     let session = first.session("2025-11-25").await;
     drop(first);
     let second = Desk::stored(folder.path()).await;
-    let asks = (0..5).map(|n| second.post(call(n, "echo", json!({"text": "again"}))).header("Mcp-Session-Id", &session).header("Accept", BOTH).send());
+    let asks = (0..5)
+        .map(|n| second.post(call(n, "echo", json!({"text": "again"}))).header("Mcp-Session-Id", &session).header("Accept", BOTH).send());
     for reply in futures_util::future::join_all(asks).await {
         assert_eq!(reply.json()["result"]["content"][0]["text"], "again");
     }
@@ -166,7 +168,11 @@ async fn three_thousand_openings_leave_room_for_service() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_session_leaves_memory_and_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let config = EndpointConfig { session_folder: Some(folder.path().into()), session_idle: Duration::from_millis(200), ..EndpointConfig::default() };
+    let config = EndpointConfig {
+        session_folder: Some(folder.path().into()),
+        session_idle: Duration::from_millis(200),
+        ..EndpointConfig::default()
+    };
     let desk = Desk::with(config, |server| server).await;
     let session = desk.session("2025-06-18").await;
     until("gone from memory", || desk.endpoint.inner.sessions.len() == 0).await;
@@ -229,7 +235,8 @@ async fn the_newest_revision_needs_no_session() {
     let found = ask_modern(&desk, 1, "server/discover", json!({})).header("Accept", BOTH).send().await;
     assert!(found.json()["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{}", found.text());
     for accept in [BOTH, "application/json", "*/*"] {
-        let reply = ask_modern(&desk, 2, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}})).header("Accept", accept).send().await;
+        let reply =
+            ask_modern(&desk, 2, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}})).header("Accept", accept).send().await;
         assert_eq!(reply.json()["result"]["content"][0]["text"], "x", "{}", reply.text());
         assert!(reply.header("mcp-session-id").is_none());
     }

@@ -50,7 +50,12 @@ impl Client {
     }
 
     async fn open(&mut self, version: &str) {
-        self.say(message("i", "initialize", json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "s", "version": "1"}}))).await;
+        self.say(message(
+            "i",
+            "initialize",
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "s", "version": "1"}}),
+        ))
+        .await;
         assert_eq!(self.hear().await["result"]["protocolVersion"], version);
         self.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     }

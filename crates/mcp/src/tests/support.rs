@@ -168,7 +168,11 @@ impl Desk {
         Ask {
             address: self.address,
             line: format!("{method} {path} HTTP/1.1"),
-            headers: vec![("Host".into(), self.host()), ("Authorization".into(), format!("Bearer {TOKEN}")), ("Connection".into(), "close".into())],
+            headers: vec![
+                ("Host".into(), self.host()),
+                ("Authorization".into(), format!("Bearer {TOKEN}")),
+                ("Connection".into(), "close".into()),
+            ],
             body: Vec::new(),
         }
     }
