@@ -42,8 +42,9 @@ export class Debugging {
         throw attachFault(error);
       }
     }
-    // So that new windows of the page announce themselves (see openings.js).
-    await this.api.sendCommand(target, "Page.enable").catch(() => {});
+    // So that new windows of the page announce themselves (see openings.js). Not awaited: a page that shows a dialog
+    // does not answer, and the command that closes the dialog must get through.
+    void this.api.sendCommand(target, "Page.enable").catch(() => {});
   }
 
   async detach(tabId) {
