@@ -18,6 +18,9 @@ use crate::body::closing;
 use crate::error::McpError;
 use crate::service::Principal;
 
+/// The answer to a request that goes no further.
+pub(crate) type Refusal = Box<Response<Body>>;
+
 /// Origins of other web pages that the person has allowed, exact and changeable while serving.
 #[derive(Debug, Default)]
 pub struct OriginList(RwLock<Vec<String>>);
@@ -70,7 +73,7 @@ impl Guard {
     }
 
     /// Is the request addressed to us, in the plain form, once?
-    pub(crate) fn address<B>(&self, request: &Request<B>) -> Result<(), Response<Body>> {
+    pub(crate) fn address<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
         if request.uri().authority().is_some() || request.uri().scheme().is_some() {
             return Err(refuse(StatusCode::BAD_REQUEST, "The request target must be a path"));
         }
@@ -85,7 +88,7 @@ impl Guard {
 
     /// Does it come from no page at all, from our own, or from one on the list? `listed` replaces the lists for a route
     /// that is meant for one origin only, and then an Origin is demanded.
-    pub(crate) fn origin(&self, headers: &HeaderMap, listed: Option<&[String]>) -> Result<(), Response<Body>> {
+    pub(crate) fn origin(&self, headers: &HeaderMap, listed: Option<&[String]>) -> Result<(), Refusal> {
         let mut origins = headers.get_all(ORIGIN).iter();
         let origin = match (origins.next(), origins.next()) {
             (None, _) if listed.is_some() => return Err(refuse(StatusCode::FORBIDDEN, "This route needs its own Origin")),
@@ -101,7 +104,7 @@ impl Guard {
     }
 
     /// A browser leaves Origin out of some requests (images, forms by GET) but says where they come from.
-    fn no_page(&self, headers: &HeaderMap) -> Result<(), Response<Body>> {
+    fn no_page(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let site = headers.get_all("sec-fetch-site").iter();
         if site.into_iter().all(|value| matches!(value.as_bytes(), b"same-origin" | b"none")) {
             return Ok(());
@@ -110,13 +113,13 @@ impl Guard {
     }
 
     /// Whose token came with it?
-    pub(crate) fn token(&self, headers: &HeaderMap, peer: SocketAddr) -> Result<Principal, Response<Body>> {
+    pub(crate) fn token(&self, headers: &HeaderMap, peer: SocketAddr) -> Result<Principal, Refusal> {
         let text = match self.keeper.judge(headers, peer.ip()) {
             Verdict::Known(principal) => return Ok(principal),
             Verdict::Twice => return Err(refuse(StatusCode::BAD_REQUEST, "Two Authorization headers")),
             Verdict::TooMany => {
                 let text = "Too many wrong tokens; the right one is still accepted at once";
-                return Err(closing(answer::busy(StatusCode::TOO_MANY_REQUESTS, text, 2)));
+                return Err(Box::new(closing(answer::busy(StatusCode::TOO_MANY_REQUESTS, text, 2))));
             }
             Verdict::Missing => "A token is needed: send Authorization: Bearer TOKEN, or run `deskhand mcp install` to set the client up",
             Verdict::Wrong => "This token is wrong or was replaced: run `deskhand mcp install` again for this client",
@@ -128,8 +131,8 @@ impl Guard {
 }
 
 /// Refusals close the connection: what follows on it belongs to a request nobody reads.
-fn refuse(status: StatusCode, text: &str) -> Response<Body> {
-    closing(answer::refuse(status, text))
+fn refuse(status: StatusCode, text: &str) -> Refusal {
+    Box::new(closing(answer::refuse(status, text)))
 }
 
 #[cfg(test)]
@@ -144,7 +147,7 @@ mod tests {
         Guard::new("127.0.0.1:47800".parse().unwrap(), &[], allowed, keeper)
     }
 
-    fn status(result: Result<(), Response<Body>>) -> u16 {
+    fn status(result: Result<(), Refusal>) -> u16 {
         result.map_or_else(|response| response.status().as_u16(), |()| 200)
     }
 

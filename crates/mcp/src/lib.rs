@@ -22,6 +22,7 @@ pub mod rpc;
 mod server;
 mod service;
 mod sessions;
+mod standing;
 mod stdio;
 mod store;
 mod worker;

@@ -166,11 +166,10 @@ fn check_params(request: &Request) -> Result<(), RpcError> {
     let refuse = |text: &str| Err(RpcError::new(request.id.clone(), INVALID_PARAMS, text));
     match request.params.get("_meta") {
         None => {}
-        Some(Value::Object(meta)) => {
-            if meta.get("progressToken").is_some_and(|token| !usable_id(token)) {
-                return refuse("Invalid params: \"progressToken\" must be a string or an integer");
-            }
+        Some(Value::Object(meta)) if meta.get("progressToken").is_some_and(|token| !usable_id(token)) => {
+            return refuse("Invalid params: \"progressToken\" must be a string or an integer");
         }
+        Some(Value::Object(_)) => {}
         Some(_) => return refuse("Invalid params: \"_meta\" must be an object"),
     }
     match request.method.as_str() {

@@ -28,7 +28,7 @@ use crate::auth::{Authenticator, Gatekeeper};
 use crate::body::{closing, method_not_allowed};
 use crate::endpoint::Endpoint;
 use crate::error::McpError;
-use crate::guard::{Guard, OriginList};
+use crate::guard::{Guard, OriginList, Refusal};
 use crate::legacy::Legacy;
 use crate::service::Caller;
 
@@ -212,12 +212,13 @@ struct Table {
 impl Table {
     async fn answer(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
         match self.judge(request, peer).await {
-            Ok(response) | Err(response) => response,
+            Ok(response) => response,
+            Err(refusal) => *refusal,
         }
     }
 
     /// Address, then path and method, then Origin, then token; only then is anything of the request looked at.
-    async fn judge(&self, mut request: Request<Body>, peer: SocketAddr) -> Result<Response<Body>, Response<Body>> {
+    async fn judge(&self, mut request: Request<Body>, peer: SocketAddr) -> Result<Response<Body>, Refusal> {
         self.guard.address(&request)?;
         let path = request.uri().path().to_owned();
         if let Some(route) = self.routes.iter().find(|route| route.matches(&path)) {
@@ -235,10 +236,10 @@ impl Table {
             "/mcp" => "GET, POST, DELETE",
             "/sse" | "/health" => "GET",
             "/messages" => "POST",
-            _ => return Err(closing(answer::refuse(StatusCode::NOT_FOUND, "Nothing is here"))),
+            _ => return Err(Box::new(closing(answer::refuse(StatusCode::NOT_FOUND, "Nothing is here")))),
         };
         if !allow.split(", ").any(|method| method == request.method().as_str()) {
-            return Err(closing(method_not_allowed(allow)));
+            return Err(Box::new(closing(method_not_allowed(allow))));
         }
         if path == "/health" {
             return Ok(self.health());
@@ -251,7 +252,7 @@ impl Table {
         })
     }
 
-    fn caller(&self, request: &Request<Body>, peer: SocketAddr) -> Result<Caller, Response<Body>> {
+    fn caller(&self, request: &Request<Body>, peer: SocketAddr) -> Result<Caller, Refusal> {
         let principal = self.guard.token(request.headers(), peer)?;
         Ok(Caller { principal, peer: Some(peer), client: None, session: None })
     }

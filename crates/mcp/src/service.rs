@@ -200,9 +200,11 @@ pub enum CallError {
     Internal(String),
 }
 
+type Tell = dyn Fn(f64, Option<f64>, Option<String>) + Send + Sync;
+
 /// Tells the caller how far a long call is. Cheap to call; drops what nobody listens to.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(f64, Option<f64>, Option<String>) + Send + Sync>);
+pub struct Progress(Arc<Tell>);
 
 impl Progress {
     /// Progress that goes to `tell(done, total, message)`.

@@ -23,6 +23,41 @@ const ROUTES: [(&str, &str); 6] = [
     ("GET", "/extension"),
 ];
 
+/// Paths that someone tries.
+const SWEEP: [&str; 31] = [
+    "/mcp",
+    "/sse",
+    "/messages",
+    "/messages?sessionId=x",
+    "/mcp/",
+    "/mcp/x",
+    "/mcp?x=1",
+    "//mcp",
+    "/MCP",
+    "/",
+    "/health/",
+    "/metrics",
+    "/debug",
+    "/admin",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-authorization-server",
+    "/register",
+    "/token",
+    "/cdp/",
+    "/cdp/x",
+    "/cdp",
+    "/json/version",
+    "/sse/",
+    "/message",
+    "/ws",
+    "/mcp/../health",
+    "/%6dcp",
+    "/mcp%2f",
+    "/favicon.ico",
+    "/mcp?token=token-of-the-main-caller",
+    "/extension?SIGNAL_KILL=1",
+];
+
 const EXTENSION: &str = "chrome-extension://abcdefghijklmnopabcdefghijklmnop";
 
 async fn desk() -> Desk {
@@ -125,40 +160,7 @@ async fn a_foreign_origin_is_refused_everywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_but_health_answers_without_a_token() {
     let desk = desk().await;
-    let paths = [
-        "/mcp",
-        "/sse",
-        "/messages",
-        "/messages?sessionId=x",
-        "/mcp/",
-        "/mcp/x",
-        "/mcp?x=1",
-        "//mcp",
-        "/MCP",
-        "/",
-        "/health/",
-        "/metrics",
-        "/debug",
-        "/admin",
-        "/.well-known/oauth-protected-resource",
-        "/.well-known/oauth-authorization-server",
-        "/register",
-        "/token",
-        "/cdp/",
-        "/cdp/x",
-        "/cdp",
-        "/json/version",
-        "/sse/",
-        "/message",
-        "/ws",
-        "/mcp/../health",
-        "/%6dcp",
-        "/mcp%2f",
-        "/favicon.ico",
-        "/mcp?token=token-of-the-main-caller",
-        "/extension?SIGNAL_KILL=1",
-    ];
-    for path in paths {
+    for path in SWEEP {
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "FOO"] {
             for token in [None, Some("Bearer wrong"), Some("Basic dG9rZW4="), Some("")] {
                 let mut ask = desk.ask(method, path).without("Authorization").header("Content-Type", "application/json").body(typing());
