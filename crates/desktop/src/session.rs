@@ -112,8 +112,7 @@ fn state(display: &Display, services: &Services) -> State {
 
 #[cfg(target_os = "linux")]
 fn locked_by(display: &Display) -> Option<String> {
-    let x11 = display.connection().ok()?;
-    display.kept(locker::found(&x11)).ok()?
+    display.ask(locker::found).ok()?
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 #[cfg(target_os = "linux")]
-use super::x11::X11;
+use super::x11::{LOST, X11};
 use super::{Area, Capture, Rect, Screen, native};
 use crate::windows::Window;
 use crate::{Error, Result};
@@ -57,10 +57,7 @@ impl Display {
 
     #[cfg(target_os = "linux")]
     fn pixels(&self, rect: Option<Rect>) -> Result<Capture> {
-        match self.source()? {
-            Source::X11(x11) => self.kept(x11.capture(rect)),
-            Source::Wayland => native::capture(rect),
-        }
+        self.seen(|x11| x11.capture(rect), || native::capture(rect))
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -74,10 +71,7 @@ impl Display {
     /// [`Error::Unavailable`] without a display.
     #[cfg(target_os = "linux")]
     pub fn screen(&self) -> Result<Screen> {
-        match self.source()? {
-            Source::X11(x11) => self.kept(x11.screen()),
-            Source::Wayland => native::screen(),
-        }
+        self.seen(X11::screen, native::screen)
     }
 
     /// Size, scale and monitors, as they are now.
@@ -95,7 +89,7 @@ impl Display {
     /// [`Error::Unavailable`] without a display.
     #[cfg(target_os = "linux")]
     pub fn active_window(&self) -> Result<Option<Window>> {
-        self.connection().and_then(|x11| self.kept(crate::windows::x11::active(&x11)))
+        self.ask(crate::windows::x11::active)
     }
 
     /// The window that has the keyboard; `None` when none has it.
@@ -113,7 +107,7 @@ impl Display {
     /// [`Error::Unavailable`] without a display.
     #[cfg(target_os = "linux")]
     pub fn windows(&self) -> Result<Vec<Window>> {
-        self.connection().and_then(|x11| self.kept(crate::windows::x11::all(&x11)))
+        self.ask(crate::windows::x11::all)
     }
 
     /// The windows a person sees, the front one first.
@@ -146,13 +140,6 @@ impl Display {
     }
 }
 
-/// Where pictures come from on Linux.
-#[cfg(target_os = "linux")]
-enum Source {
-    X11(Arc<X11>),
-    Wayland,
-}
-
 #[cfg(target_os = "linux")]
 impl Display {
     /// Whether it is the display of the session that the worker was started in, and not one named apart.
@@ -160,32 +147,28 @@ impl Display {
         self.name.is_none()
     }
 
-    fn source(&self) -> Result<Source> {
-        let wayland = crate::session::is_wayland();
-        match self.connection() {
-            Ok(x11) if x11.is_xwayland => Ok(Source::Wayland),
-            Ok(x11) => Ok(Source::X11(x11)),
-            Err(_) if wayland && self.name.is_none() => Ok(Source::Wayland),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// The connection held open, made when there is none.
-    pub(crate) fn connection(&self) -> Result<Arc<X11>> {
-        let mut held = self.x11.lock();
-        if let Some(x11) = &*held {
-            return Ok(Arc::clone(x11));
+    /// Asks the X server, once more over a new connection when the one held open turns out to be lost.
+    pub(crate) fn ask<T>(&self, ask: impl Fn(&X11) -> Result<T>) -> Result<T> {
+        let held = self.x11.lock().clone();
+        if let Some(x11) = held {
+            match ask(&x11) {
+                Err(Error::Unavailable { what: LOST, .. }) => {}
+                answer => return answer,
+            }
         }
         let x11 = Arc::new(X11::open(self.name.as_deref())?);
-        *held = Some(Arc::clone(&x11));
-        Ok(x11)
+        *self.x11.lock() = Some(Arc::clone(&x11));
+        ask(&x11)
     }
 
-    /// Forgets a connection that turned out to be lost.
-    pub(crate) fn kept<T>(&self, answer: Result<T>) -> Result<T> {
-        if matches!(answer, Err(Error::Unavailable { what: "the display", .. })) {
-            *self.x11.lock() = None;
+    /// Asks whoever can show the screen. The root window inside a Wayland session is black by design, and is never asked.
+    fn seen<T>(&self, x11: impl Fn(&X11) -> Result<T>, wayland: impl Fn() -> Result<T>) -> Result<T> {
+        let answer = self.ask(|server| if server.is_xwayland { Ok(None) } else { x11(server).map(Some) });
+        match answer {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => wayland(),
+            Err(Error::Unavailable { what: LOST, .. }) if self.name.is_none() && crate::session::is_wayland() => wayland(),
+            Err(e) => Err(e),
         }
-        answer
     }
 }

@@ -34,6 +34,9 @@ x11rb::atom_manager! {
     }
 }
 
+/// What is not available when there is no server, or no longer.
+pub(crate) const LOST: &str = "the display";
+
 /// A connection and what does not change while it lives.
 pub(crate) struct X11 {
     pub(crate) conn: Arc<RustConnection>,
@@ -62,7 +65,7 @@ pub(crate) fn refused(error: impl Into<ReplyError>) -> Error {
 /// The server went away, or never was there.
 pub(crate) fn lost(reason: impl std::fmt::Display) -> Error {
     Error::Unavailable {
-        what: "the display",
+        what: LOST,
         reason: format!("the connection to the X server is lost ({reason})"),
         remedy: "see that the X server of DISPLAY runs, then call again".into(),
     }
@@ -74,13 +77,13 @@ impl X11 {
         let shown = name.map_or_else(|| std::env::var("DISPLAY").unwrap_or_default(), str::to_owned);
         if shown.is_empty() {
             return Err(Error::Unavailable {
-                what: "the display",
+                what: LOST,
                 reason: "DISPLAY is not set, so there is no X server to ask".into(),
                 remedy: "start the worker inside a desktop session, or with --display :N or --virtual-display 1920x1080".into(),
             });
         }
         let (conn, number) = RustConnection::connect(Some(&shown)).map_err(|e| Error::Unavailable {
-            what: "the display",
+            what: LOST,
             reason: format!("no X server answers at DISPLAY={shown} ({e})"),
             remedy: "check DISPLAY and XAUTHORITY, or start the worker with --virtual-display 1920x1080".into(),
         })?;

@@ -52,8 +52,10 @@ impl Programs {
         let mut started = Started { variables: Vec::new(), missing: Vec::new() };
         let cookie = cookie().map_err(failed)?;
         let authority = programs.folder.path().join("Xauthority");
-        write_private(&authority, &authority_of(&cookie)).map_err(failed)?;
+        // Which number the server will take is not known yet; it goes by the cookie alone.
+        write_private(&authority, &entry(ANY_FAMILY, b"", b"", &cookie)).map_err(failed)?;
         let name = programs.server(width, height, &authority)?;
+        std::fs::write(&authority, authority_of(&cookie, name.trim_start_matches(':'))).map_err(failed)?;
         started.variables.extend([
             ("DISPLAY", OsString::from(&name)),
             ("XAUTHORITY", authority.into()),
@@ -265,11 +267,19 @@ fn cookie() -> std::io::Result<[u8; 16]> {
     Ok(cookie)
 }
 
-/// An authority file with this cookie for every display name: which one the server takes is not known yet.
-fn authority_of(cookie: &[u8; 16]) -> Vec<u8> {
-    const ANY_FAMILY: u16 = 0xffff;
-    let mut entry = ANY_FAMILY.to_be_bytes().to_vec();
-    for field in [b"".as_slice(), b"", b"MIT-MAGIC-COOKIE-1", cookie] {
+const ANY_FAMILY: u16 = 0xffff;
+const LOCAL_FAMILY: u16 = 256;
+
+/// An authority file for clients: some only look for their own host's name and the display's number.
+fn authority_of(cookie: &[u8; 16], number: &str) -> Vec<u8> {
+    let host = rustix::system::uname().nodename().to_bytes().to_vec();
+    [entry(LOCAL_FAMILY, &host, number.as_bytes(), cookie), entry(ANY_FAMILY, b"", b"", cookie)].concat()
+}
+
+/// One entry: who it is for, and the cookie.
+fn entry(family: u16, address: &[u8], number: &[u8], cookie: &[u8; 16]) -> Vec<u8> {
+    let mut entry = family.to_be_bytes().to_vec();
+    for field in [address, number, b"MIT-MAGIC-COOKIE-1", cookie] {
         entry.extend_from_slice(&(field.len() as u16).to_be_bytes());
         entry.extend_from_slice(field);
     }
