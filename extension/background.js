@@ -61,7 +61,7 @@ const after = (fn) => (...args) => void ready.then(() => fn(...args));
 
 chrome.debugger.onEvent.addListener(after((s, m, p) => relay.debuggerEvent(s, m, p)));
 chrome.debugger.onDetach.addListener(after((s, r) => relay.debuggerDetached(s, r)));
-chrome.tabs.onCreated.addListener(after((tab) => relay.tabCreated(tab)));
+chrome.webNavigation.onCreatedNavigationTarget.addListener(after((n) => relay.tabOpened(n.tabId, n.sourceTabId)));
 chrome.tabs.onRemoved.addListener(after((id) => relay.tabRemoved(id)));
 chrome.tabs.onReplaced.addListener(after((added, removed) => relay.tabReplaced(added, removed)));
 chrome.tabs.onUpdated.addListener(after((id) => relay.tabUpdated(id)));

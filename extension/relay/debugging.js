@@ -47,6 +47,12 @@ export class Debugging {
     void this.api.sendCommand(target, "Page.enable").catch(() => {});
   }
 
+  // A child session: its page announces new windows too.
+  watch(tabId, { sessionId, targetInfo } = {}) {
+    if (targetInfo?.type !== "iframe") return;
+    void this.api.sendCommand({ tabId, sessionId }, "Page.enable").catch(() => {});
+  }
+
   async detach(tabId) {
     if (!this.sessions.delete(tabId)) return;
     await this.api.detach({ tabId }).catch(() => {});

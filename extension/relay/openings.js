@@ -1,51 +1,44 @@
-// Which new tabs were opened by a page in a lent tab. Chrome's `openerTabId` alone does not say so: a tab that the
-// person opens with Ctrl+T names the tab in front as its opener too. So two witnesses are needed, in either order:
-// the page's own `Page.windowOpen` event, and a new tab with that opener, moments apart.
+// Which new tabs were opened by a page in a lent tab. Chrome's `openerTabId` does not say: it names the tab in front,
+// whoever opened what. `webNavigation.onCreatedNavigationTarget` names the true source, but also when the person
+// Ctrl-clicks a link there, and that tab stays theirs. So two witnesses are needed, in either order: that event, and the
+// page's own `Page.windowOpen`, moments apart.
 
-const BEFORE_MS = 2000; // a tab that was there before its announcement came
-const AFTER_MS = 5000; // a tab that comes after it
+const APART_MS = 5000;
 
 export class Openings {
   constructor(now = () => Date.now()) {
     this.now = now;
-    this.announced = []; // { tabId, at }
-    this.created = []; // { tabId, opener, at }
+    this.announced = []; // { source, at }
+    this.created = []; // { source, tabId, at }
   }
 
-  // The page in `tabId` is opening a window. Answers the new tabs that it may be, the latest first; say `take` of one.
-  announce(tabId) {
+  // The page in `source` says that it opens a window. Answers the tab, when it is there already.
+  announce(source) {
     this.#forget();
-    const found = this.created.filter((c) => c.opener === tabId).map((c) => c.tabId).reverse();
-    if (found.length === 0) this.announced.push({ tabId, at: this.now() });
-    return found;
+    const at = this.created.findIndex((c) => c.source === source);
+    if (at >= 0) return this.created.splice(at, 1)[0].tabId;
+    this.announced.push({ source, at: this.now() });
+    return undefined;
   }
 
-  take(tabId) {
-    this.created = this.created.filter((c) => c.tabId !== tabId);
-  }
-
-  // A tab came up. Answers whether the page of `opener` announced it.
-  create(tabId, opener) {
+  // A tab came up from `source`. Answers whether its page had announced it.
+  create(tabId, source) {
     this.#forget();
-    if (opener === undefined) return false;
-    const at = this.announced.findIndex((a) => a.tabId === opener);
-    if (at >= 0) {
-      this.announced.splice(at, 1);
-      return true;
-    }
-    this.created.push({ tabId, opener, at: this.now() });
-    return false;
+    const at = this.announced.findIndex((a) => a.source === source);
+    if (at >= 0) this.announced.splice(at, 1);
+    else this.created.push({ source, tabId, at: this.now() });
+    return at >= 0;
   }
 
   // A tab is gone.
   remove(tabId) {
-    this.take(tabId);
-    this.announced = this.announced.filter((a) => a.tabId !== tabId);
+    this.created = this.created.filter((c) => c.tabId !== tabId && c.source !== tabId);
+    this.announced = this.announced.filter((a) => a.source !== tabId);
   }
 
   #forget() {
-    const now = this.now();
-    this.announced = this.announced.filter((a) => a.at >= now - AFTER_MS);
-    this.created = this.created.filter((c) => c.at >= now - BEFORE_MS);
+    const since = this.now() - APART_MS;
+    this.announced = this.announced.filter((a) => a.at >= since);
+    this.created = this.created.filter((c) => c.at >= since);
   }
 }

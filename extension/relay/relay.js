@@ -123,7 +123,12 @@ export class Relay {
   debuggerEvent(source, method, params) {
     const entry = this.ledger.of(source.tabId);
     if (!entry) return;
-    if (method === "Page.windowOpen") void this.#announced(source.tabId, params?.url);
+    if (method === "Page.windowOpen") {
+      const opened = this.openings.announce(source.tabId);
+      if (opened !== undefined) this.#adopt(opened, source.tabId);
+    }
+    // A frame of another site announces its windows only when it is asked to.
+    if (method === "Target.attachedToTarget") this.debugging.watch(source.tabId, params);
     this.tell("debugger.event", { tab: entry.id, session: source.sessionId, method, params: params ?? {} });
   }
 
@@ -135,33 +140,15 @@ export class Relay {
     else this.tell("tab.detached", { tab: entry.id, reason: String(reason) });
   }
 
-  tabCreated(tab) {
-    if (this.openings.create(tab.id, tab.openerTabId)) return this.#adopt(tab.id, tab.openerTabId);
-    return undefined;
+  // A page, or the person by Ctrl-click, opened a tab from the page in `source`.
+  tabOpened(tabId, source) {
+    if (this.ledger.of(source) && this.openings.create(tabId, source)) this.#adopt(tabId, source);
   }
 
-  // A page in a lent tab says that it opens a window, and tabs that may be it are there already: the one with the
-  // announced address, else the latest.
-  async #announced(opener, url) {
-    const tabs = this.openings.announce(opener);
-    if (tabs.length === 0) return;
-    const at = await this.#addresses();
-    const opened = tabs.find((t) => at.get(t) === url) ?? tabs[0];
-    this.openings.take(opened);
-    await this.#adopt(opened, opener);
-  }
-
-  // Never a page of the browser itself: that is a tab the person opened at the same moment.
-  async #adopt(tabId, openerTab) {
-    const address = (await this.#addresses()).get(tabId) ?? "";
-    const opener = this.ledger.of(openerTab);
-    if (!opener || !(address === "" || mayOpen(address) || /^(blob|data):/.test(address))) return;
-    this.ledger.lend(tabId, "page", { opener: openerTab, group: opener.group });
-    await this.groups.place(tabId, opener.group ?? "Deskhand");
-  }
-
-  async #addresses() {
-    return new Map((await this.chrome.debugger.getTargets()).map((t) => [t.tabId, t.url]));
+  #adopt(tabId, source) {
+    const { group } = this.ledger.of(source);
+    this.ledger.lend(tabId, "page", { opener: source, group });
+    void this.groups.place(tabId, group ?? "Deskhand");
   }
 
   tabRemoved(tabId) {

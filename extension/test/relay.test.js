@@ -21,7 +21,6 @@ async function stage(chrome = fakeChrome()) {
     tell: (event, params) => told.push([event, params]),
   });
   await ledger.load();
-  chrome.tabs.onCreated.addListener((tab) => relay.tabCreated(tab));
   chrome.tabs.onRemoved.addListener((id) => relay.tabRemoved(id));
   return { chrome, ledger, relay, told };
 }
@@ -177,20 +176,26 @@ test("one group per agent, also when two calls come at once", async () => {
   assert.equal([...chrome.groups.values()].filter((g) => g.title === "Agent").length, 1);
 });
 
-test("a tab that a lent page opens is lent; one that the person opens beside it is not", async () => {
+test("a tab that a lent page opens is lent; one that the person opens from it is not", async () => {
   const { chrome, relay, ledger, tab, id, told } = await lent();
-  const person = chrome.open("chrome://newtab/", { openerTabId: tab.id });
-  relay.debuggerEvent({ tabId: tab.id }, "Page.windowOpen", { url: "https://example.org/pop" });
-  await settle();
-  assert.equal(ledger.of(person.id), undefined);
-  const early = chrome.open("https://example.org/pop", { openerTabId: tab.id });
-  relay.debuggerEvent({ tabId: tab.id }, "Page.windowOpen", { url: "https://example.org/pop" });
-  await settle();
-  assert.equal(ledger.of(early.id)?.by, "page");
+  const announce = (source = tab.id) => relay.debuggerEvent({ tabId: source }, "Page.windowOpen", { url: "https://example.org/pop" });
+  const open = (source = tab.id) => {
+    const opened = chrome.open("https://example.org/pop");
+    relay.tabOpened(opened.id, source);
+    return opened.id;
+  };
+  announce();
+  const late = open();
+  assert.equal(ledger.of(late)?.by, "page");
   assert.ok(told.some(([e, p]) => e === "tab.lent" && p.opener === id));
-  const unasked = chrome.open("https://example.org/x", { openerTabId: tab.id });
-  await settle();
-  assert.equal(ledger.of(unasked.id), undefined);
+  const early = open();
+  assert.equal(ledger.of(early), undefined, "a Ctrl-click announces nothing");
+  announce();
+  assert.equal(ledger.of(early)?.by, "page");
+  const other = chrome.open("https://bank.example/");
+  announce(other.id);
+  assert.equal(ledger.of(open(other.id)), undefined, "nor what other pages open");
+  assert.equal(ledger.of(open()), undefined);
 });
 
 test("events of tabs that are not lent are not passed on", async () => {

@@ -79,12 +79,12 @@ test("a group's colour stays", () => {
   assert.equal(colourOf("Claude Code"), colourOf("Claude Code"));
 });
 
-test("the manifest pins the id, asks for four permissions and lets nobody in", () => {
+test("the manifest pins the id, asks for five permissions and lets nobody in", () => {
   const manifest = JSON.parse(read("manifest.json"));
   const id = createHash("sha256").update(Buffer.from(manifest.key, "base64")).digest("hex").slice(0, 32)
     .replace(/./g, (c) => String.fromCharCode(97 + parseInt(c, 16)));
   assert.equal(id, "gdkdipmegppdlcihkchkdeikhpocmaip");
-  assert.deepEqual(manifest.permissions.sort(), ["alarms", "debugger", "storage", "tabGroups"]);
+  assert.deepEqual(manifest.permissions.sort(), ["alarms", "debugger", "storage", "tabGroups", "webNavigation"]);
   for (const key of ["host_permissions", "optional_permissions", "content_scripts", "web_accessible_resources"]) {
     assert.equal(manifest[key], undefined, key);
   }
