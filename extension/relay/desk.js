@@ -77,13 +77,14 @@ export class Desk {
   }
 
   // The tab the popup speaks of: the one in front of its window. When the popup itself was opened as a tab, the one
-  // that was in front before it.
+  // that was in front before it, which Chrome calls its opener.
   async #here(sender) {
     const found = await this.chrome.tabs.query(
       sender?.tab ? { windowId: sender.tab.windowId } : { active: true, lastFocusedWindow: true },
     );
     const others = found.filter((t) => t.id !== sender?.tab?.id);
-    const tab = others.sort((a, b) => (b.lastAccessed ?? 0) - (a.lastAccessed ?? 0))[0];
+    others.sort((a, b) => (b.lastAccessed ?? 0) - (a.lastAccessed ?? 0));
+    const tab = others.find((t) => t.id === sender?.tab?.openerTabId) ?? others[0];
     if (!tab) return undefined;
     const target = (await this.chrome.debugger.getTargets()).find((t) => t.tabId === tab.id);
     const { url = "", title = "" } = target ?? {};

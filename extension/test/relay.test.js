@@ -237,3 +237,15 @@ test("the popup's requests count from the popup alone", async () => {
   assert.ok((await desk.answer({ ask: "constructor" }, { id: "self", url })).error);
   assert.ok((await desk.answer(undefined, { id: "self", url })).error);
 });
+
+test("the popup speaks of the tab in front, or of the one before it when it is a tab itself", async () => {
+  const { chrome, relay, ledger } = await stage();
+  const first = chrome.open("https://a.example/", { active: true, lastAccessed: 1 });
+  const later = chrome.open("https://b.example/", { lastAccessed: 2 });
+  const desk = new Desk({ chrome, relay, ledger, link: { state: "connected", pairing: {} }, navigator: {} });
+  const here = async (tab) => (await desk.state({ tab })).here?.tabId;
+  assert.equal(await here(undefined), first.id);
+  const popup = chrome.open("chrome-extension://self/popup/popup.html", { active: true, lastAccessed: 3, openerTabId: first.id });
+  assert.equal(await here(popup), first.id);
+  assert.equal(await here({ ...popup, openerTabId: undefined }), later.id);
+});
