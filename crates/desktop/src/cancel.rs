@@ -52,6 +52,12 @@ impl Cancel {
         }
     }
 
+    /// When the action must have ended, if that is known.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     /// Waits for `pause`, or less when the action must end before that.
     ///
     /// # Errors

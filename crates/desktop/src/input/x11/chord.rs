@@ -6,7 +6,7 @@
 use super::batch::Batch;
 use super::keymap::{Keymap, Stroke, keysym};
 use super::link::Link;
-use super::receipt;
+use super::receipt::{self, Receipts};
 use super::spare::Spare;
 use super::typing::claim;
 use crate::cancel::Cancel;
@@ -44,8 +44,12 @@ fn attempt(link: &Link, keys: &[Key], holding: &Holding, spare: &mut Spare, canc
         break;
     }
     if !spare.is_empty() {
-        let focus = receipt::focus(link)?;
-        receipt::wait_for(link, focus, cancel)?;
+        // Whether it was confirmed makes no difference to a key: there is nothing to look at that is not on the screen.
+        let mut receipts = Receipts::default();
+        receipts.sent(link, receipt::focus(link)?, 1)?;
+        let asked = receipts.all(link, cancel);
+        receipts.end(link)?;
+        asked?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xinput::ConnectionExt as _;
@@ -43,6 +44,8 @@ pub(super) struct Link {
     pub(super) journal: Arc<Journal>,
     /// Somebody else changed the keymap since [`Link::keymap_changed`] was last asked.
     stale: AtomicBool,
+    /// Tokens of our pings that windows have answered.
+    pub(super) pongs: Mutex<Vec<u32>>,
     /// What was sent, for the watcher.
     pub(super) account: Arc<Account>,
 }
@@ -66,17 +69,7 @@ impl Link {
             )
         })?;
         let root = conn.setup().roots.get(number).map(|s| s.root).ok_or_else(|| lost("it has no such screen"))?;
-        for (extension, name) in
-            [(xtest::X11_EXTENSION_NAME, "XTEST"), (xkb::X11_EXTENSION_NAME, "XKEYBOARD"), (xinput::X11_EXTENSION_NAME, "XInputExtension")]
-        {
-            if conn.extension_information(extension).map_err(lost)?.is_none() {
-                return Err(Error::unavailable(
-                    "input",
-                    format!("the X server of {display} has no {name} extension"),
-                    format!("start it with +extension {name}"),
-                ));
-            }
-        }
+        require(&conn, &display)?;
         let atoms = Atoms::new(&conn).map_err(lost)?.reply().map_err(refused)?;
         conn.xkb_use_extension(1, 0).map_err(lost)?.reply().map_err(refused)?;
         conn.xinput_xi_query_version(2, 2).map_err(lost)?.reply().map_err(refused)?;
@@ -101,6 +94,7 @@ impl Link {
             journal,
             stale: AtomicBool::new(false),
             account: Arc::default(),
+            pongs: Mutex::default(),
         })
     }
 
@@ -135,11 +129,18 @@ impl Link {
         self.conn.flush().map_err(lost)
     }
 
-    /// The next event that has arrived. Changes of the keymap are noted on the way.
+    /// Reads one event, if one has arrived. Changes of the keymap and answered pings are noted on the way.
     pub(super) fn poll(&self) -> Result<Option<Event>> {
         let event = self.conn.poll_for_event().map_err(lost)?;
-        if matches!(event, Some(Event::XkbMapNotify(_) | Event::XkbNewKeyboardNotify(_))) {
-            self.stale.store(true, Ordering::Relaxed);
+        match &event {
+            Some(Event::XkbMapNotify(_) | Event::XkbNewKeyboardNotify(_)) => self.stale.store(true, Ordering::Relaxed),
+            Some(Event::ClientMessage(m)) if m.type_ == self.protocols => {
+                let [what, token, ..] = m.data.as_data32();
+                if what == self.ping {
+                    self.pongs.lock().push(token);
+                }
+            }
+            _ => {}
         }
         Ok(event)
     }
@@ -169,4 +170,20 @@ impl Link {
 /// The keycodes set in a bit field of the server.
 pub(super) fn down(bits: &[u8]) -> Vec<u8> {
     (0..=255u8).filter(|code| bits.get(usize::from(code / 8)).is_some_and(|b| b >> (code % 8) & 1 == 1)).collect()
+}
+
+/// An error when the server lacks what input needs.
+fn require(conn: &RustConnection, display: &str) -> Result<()> {
+    for (extension, name) in
+        [(xtest::X11_EXTENSION_NAME, "XTEST"), (xkb::X11_EXTENSION_NAME, "XKEYBOARD"), (xinput::X11_EXTENSION_NAME, "XInputExtension")]
+    {
+        if conn.extension_information(extension).map_err(lost)?.is_none() {
+            return Err(Error::unavailable(
+                "input",
+                format!("the X server of {display} has no {name} extension"),
+                format!("start it with +extension {name}"),
+            ));
+        }
+    }
+    Ok(())
 }

@@ -10,6 +10,7 @@ mod keymap;
 mod link;
 pub(crate) mod orphans;
 mod pointer;
+mod reading;
 mod receipt;
 mod spare;
 mod typing;
@@ -83,8 +84,7 @@ impl Backend for X11 {
     }
 
     fn type_text(&mut self, text: &str, cancel: &Cancel) -> Result<Typed> {
-        let characters = typing::type_text(&self.link, text, cancel)?;
-        Ok(Typed { characters, confirmed: true })
+        typing::type_text(&self.link, text, cancel)
     }
 
     fn press(&mut self, keys: &[Key], cancel: &Cancel) -> Result<()> {

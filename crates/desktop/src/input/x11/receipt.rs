@@ -1,22 +1,31 @@
 //! Has the focused window handled what was sent to it?
 //!
 //! Asked before a lent key may change again. A window that takes part in `_NET_WM_PING` (GTK, Qt, Chromium) answers a ping
-//! in the order of its input, so the answer is proof. For others (xterm) the server is asked to tell when that client
-//! reads the keymap; see [`super::reading`].
+//! in the order of its input, so the answer is proof. For others (xterm) the server is asked to tell what that client
+//! asks for; see [`super::reading`].
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConnectionExt as _, EventMask, Window};
 
 use super::link::Link;
+use super::reading::{Listener, Outcome};
 use crate::cancel::Cancel;
 use crate::error::Stop;
 use crate::screen::x11::{lost, refused};
 use crate::{Error, Result};
 
 /// How long a window may leave a ping unanswered. A window that is busy longer than this is not reading its input.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a window gets that can be asked neither way.
+const GRACE: Duration = Duration::from_millis(250);
+/// Characters that a window is left to handle before more is sent, so that a cancel leaves little behind, and a change of
+/// layout finds little unread. A window that is slow to answer gets more, or a slow one would take for ever.
+const NEAR: usize = 100;
+const FAR: usize = 300;
+/// When a window counts as slow.
+const SLOW: Duration = Duration::from_millis(40);
 
 /// The window that keys go to, and whom to ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,54 +74,134 @@ fn pinged(link: &Link, mut window: Window) -> Result<Option<Window>> {
     Ok(None)
 }
 
-/// Waits until the window has handled everything sent to it, or says what came between.
-pub(super) fn wait_for(link: &Link, focus: Focus, cancel: &Cancel) -> Result<Option<Stop>> {
-    match focus.pinged {
-        Some(window) => ping(link, window, cancel),
-        None => {
-            cancel.pause(Duration::from_millis(150))?;
-            Ok(None)
+/// What is known of the windows after they were asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Receipt {
+    /// They have handled everything sent to them.
+    Handled,
+    /// They have had time to, and one gave no sign.
+    Likely,
+    /// Asking was cut short, or a window does not read its input.
+    Stopped(Stop),
+}
+
+/// A ping that is not answered yet.
+struct Flight {
+    token: u32,
+    characters: usize,
+}
+
+/// Asks windows whether they have handled what was sent to them, each in the way that it understands.
+#[derive(Default)]
+pub(super) struct Receipts {
+    flights: VecDeque<Flight>,
+    listeners: Vec<Listener>,
+    /// Windows that answer no ping and got keys since they were last asked about.
+    silent: Vec<Window>,
+    hears_pongs: bool,
+}
+
+impl Receipts {
+    /// Gets ready to ask about a window that answers no ping. Must be called before keys are lent for it.
+    pub(super) fn prepare(&mut self, link: &Link, focus: Focus) -> Result<()> {
+        if focus.pinged.is_none() && !self.listeners.iter().any(|l| l.window == focus.window) {
+            self.listeners.extend(Listener::begin(link, focus.window)?);
         }
+        Ok(())
     }
-}
 
-/// Pings a window and waits for its answer: everything sent before has then been handled.
-fn ping(link: &Link, window: Window, cancel: &Cancel) -> Result<Option<Stop>> {
-    let listen = |mask| {
-        let aux = ChangeWindowAttributesAux::new().event_mask(mask);
-        link.conn.change_window_attributes(link.root, &aux).map_err(lost).map(drop)
-    };
-    listen(EventMask::SUBSTRUCTURE_NOTIFY)?;
-    // A number of our own in place of the time stamp, unlike any that a window manager would use.
-    let token = 0xD500_0000 | (fresh() & 0x00ff_ffff);
-    let message = ClientMessageEvent::new(32, window, link.protocols, [link.ping, token, window, 0, 0]);
-    link.conn.send_event(false, window, EventMask::NO_EVENT, message).map_err(lost)?;
-    link.flush()?;
-    let answered = wait(link, token, cancel);
-    listen(EventMask::NO_EVENT)?;
-    link.flush()?;
-    answered
-}
+    /// Keys have just been lent: what windows asked for before is of no account.
+    pub(super) fn lent(&self) {
+        self.listeners.iter().for_each(Listener::forget);
+    }
 
-fn wait(link: &Link, token: u32, cancel: &Cancel) -> Result<Option<Stop>> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        while let Some(event) = link.poll()? {
-            if let Event::ClientMessage(m) = event
-                && m.type_ == link.protocols
-                && m.data.as_data32()[..2] == [link.ping, token]
-            {
-                return Ok(None);
+    /// Notes that so many characters were sent to a window, and asks it to tell when it has handled them.
+    pub(super) fn sent(&mut self, link: &Link, focus: Focus, characters: usize) -> Result<()> {
+        let Some(window) = focus.pinged else {
+            if !self.silent.contains(&focus.window) {
+                self.silent.push(focus.window);
+            }
+            return Ok(());
+        };
+        if !self.hears_pongs {
+            hear_pongs(link, true)?;
+            self.hears_pongs = true;
+        }
+        // A number of our own in place of the time stamp, unlike any that a window manager would use.
+        let token = 0xD500_0000 | (fresh() & 0x00ff_ffff);
+        let message = ClientMessageEvent::new(32, window, link.protocols, [link.ping, token, window, 0, 0]);
+        link.conn.send_event(false, window, EventMask::NO_EVENT, message).map_err(lost)?;
+        link.flush()?;
+        self.flights.push_back(Flight { token, characters });
+        Ok(())
+    }
+
+    /// Waits while a window has much left to handle, until `hurry` comes.
+    pub(super) fn pace(&mut self, link: &Link, cancel: &Cancel, hurry: Option<Instant>) -> Result<Option<Stop>> {
+        let late = || hurry.is_some_and(|at| Instant::now() >= at);
+        self.wait(link, cancel, |left, waited| left <= NEAR || (left <= FAR && waited >= SLOW) || late())
+    }
+
+    /// Waits until all windows have handled everything sent to them.
+    pub(super) fn all(&mut self, link: &Link, cancel: &Cancel) -> Result<Receipt> {
+        if let Some(why) = self.wait(link, cancel, |left, _| left == 0)? {
+            return Ok(Receipt::Stopped(why));
+        }
+        let mut receipt = Receipt::Handled;
+        for window in std::mem::take(&mut self.silent) {
+            let listener = self.listeners.iter().find(|l| l.window == window);
+            match listener.map_or(Outcome::Unknown, |l| l.wait(cancel)) {
+                Outcome::Handled => {}
+                Outcome::Stopped(why) => return Ok(Receipt::Stopped(why)),
+                Outcome::Unknown => {
+                    cancel.pause(GRACE)?;
+                    receipt = Receipt::Likely;
+                }
             }
         }
-        if let Some(stop) = cancel.stopped() {
-            return Ok(Some(stop));
-        }
-        if Instant::now() >= until {
-            return Ok(Some(Stop::Unread));
-        }
-        link.wait_readable(Duration::from_millis(10))?;
+        Ok(receipt)
     }
+
+    /// Waits until `enough` of what was sent is handled, told how much is left and how long this has taken.
+    fn wait(&mut self, link: &Link, cancel: &Cancel, enough: impl Fn(usize, Duration) -> bool) -> Result<Option<Stop>> {
+        let began = Instant::now();
+        let (mut heard, mut before) = (began, usize::MAX);
+        loop {
+            while link.poll()?.is_some() {}
+            let answered = std::mem::take(&mut *link.pongs.lock());
+            self.flights.retain(|f| !answered.contains(&f.token));
+            let left = self.flights.iter().map(|f| f.characters).sum();
+            if enough(left, began.elapsed()) {
+                return Ok(None);
+            }
+            if left != before {
+                (heard, before) = (Instant::now(), left);
+            }
+            if let Some(why) = cancel.stopped() {
+                return Ok(Some(why));
+            }
+            if heard.elapsed() >= PATIENCE {
+                return Ok(Some(Stop::Unread));
+            }
+            link.wait_readable(Duration::from_millis(10))?;
+        }
+    }
+
+    /// Stops asking.
+    pub(super) fn end(self, link: &Link) -> Result<()> {
+        if self.hears_pongs {
+            hear_pongs(link, false)?;
+            link.flush()?;
+        }
+        self.listeners.into_iter().try_for_each(|l| l.end(link))
+    }
+}
+
+/// Answers to pings are sent to the root window, where window managers look for them.
+fn hear_pongs(link: &Link, hear: bool) -> Result<()> {
+    let mask = if hear { EventMask::SUBSTRUCTURE_NOTIFY } else { EventMask::NO_EVENT };
+    link.conn.change_window_attributes(link.root, &ChangeWindowAttributesAux::new().event_mask(mask)).map_err(lost)?;
+    Ok(())
 }
 
 fn fresh() -> u32 {

@@ -5,32 +5,52 @@
 //! rounds, and before the keys are given back, the window must have handled what was sent ([`super::receipt`]).
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use super::batch::Batch;
 use super::keymap::{Keymap, Stroke, keysym};
 use super::link::Link;
-use super::receipt::{self, Focus};
+use super::receipt::{self, Receipt, Receipts};
 use super::spare::Spare;
 use crate::cancel::Cancel;
 use crate::error::Stop;
+use crate::input::backend::Typed;
 use crate::{Error, Result};
 
-/// Characters sent in one go, while nobody else is served: about two milliseconds of the server's time.
-const BATCH: usize = 100;
+/// Characters sent in one go, while nobody else is served: about a millisecond of the server's time.
+const BATCH: usize = 50;
 /// Keys lent at once at most: a sentence of Chinese in one round, a page in a few.
 const LENT: usize = 40;
+/// How long a cancelled text waits for the window before it takes the lent keys back.
+const LAST_WORD: Duration = Duration::from_millis(60);
 const RETURN: u32 = 0xff0d;
 const TAB: u32 = 0xff09;
 
-/// Types `text` into the window that has the focus; the number of characters that went in.
-pub(super) fn type_text(link: &Link, text: &str, cancel: &Cancel) -> Result<usize> {
+/// Types `text` into the window that has the focus.
+pub(super) fn type_text(link: &Link, text: &str, cancel: &Cancel) -> Result<Typed> {
     let wanted = symbols(text)?;
-    let mut typing = Typing { link, wanted, done: 0, spare: Spare::default(), asked: Vec::new(), total: text.chars().count() };
+    let mut typing = Typing {
+        link,
+        wanted,
+        done: 0,
+        spare: Spare::default(),
+        total: text.chars().count(),
+        confirmed: true,
+        receipts: Receipts::default(),
+        hurry: cancel.deadline().map(|at| Instant::now() + at.saturating_duration_since(Instant::now()) / 2),
+    };
     let outcome = typing.run(cancel);
-    let restored = typing.give_back();
-    let typed = outcome?;
+    if outcome.is_err() && !typing.spare.is_empty() {
+        // What was sent is still to be read with the lent keys; a window that keeps pace needs a few milliseconds.
+        let soon = Cancel::new(CancellationToken::new(), Some(Instant::now() + LAST_WORD));
+        let _ = typing.receipts.all(link, &soon);
+    }
+    let restored = typing.give_back().and(std::mem::take(&mut typing.receipts).end(link));
+    outcome?;
     restored?;
-    Ok(typed)
+    Ok(Typed { characters: typing.total, confirmed: typing.confirmed })
 }
 
 /// A character of the text, or the key that stands for it.
@@ -73,9 +93,12 @@ struct Typing<'a> {
     wanted: Vec<Wanted>,
     done: usize,
     spare: Spare,
-    /// Windows that got keys since the last receipt.
-    asked: Vec<Focus>,
     total: usize,
+    confirmed: bool,
+    receipts: Receipts,
+    /// From when on a slow window is not waited for any more: it will handle what it was sent in its own time, and a long
+    /// text must not fail for that.
+    hurry: Option<Instant>,
 }
 
 /// The next stretch of the text that one state of the keymap can type.
@@ -84,7 +107,7 @@ struct Round {
 }
 
 impl Typing<'_> {
-    fn run(&mut self, cancel: &Cancel) -> Result<usize> {
+    fn run(&mut self, cancel: &Cancel) -> Result<()> {
         claim(self.link)?;
         let mut map = Keymap::read(self.link)?;
         self.link.keymap_changed()?;
@@ -99,7 +122,7 @@ impl Typing<'_> {
             }
             self.receipt(cancel)?;
         }
-        Ok(self.total)
+        Ok(())
     }
 
     /// Somebody changed the keymap: what was planned is void, and what was lent may be gone.
@@ -111,6 +134,10 @@ impl Typing<'_> {
 
     /// Plans as much of the rest as one set of lent keys can type, and lends them. `None` when the keymap changed.
     fn prepare(&mut self, map: &Keymap) -> Result<Option<Round>> {
+        let focus = receipt::focus(self.link)?;
+        if self.wanted[self.done..].iter().any(|w| native(map, *w, 0).is_none()) {
+            self.receipts.prepare(self.link, focus)?;
+        }
         let Some(batch) = Batch::begin(self.link)? else { return Ok(None) };
         let group = batch.current_group();
         let rest = &self.wanted[self.done..];
@@ -141,6 +168,7 @@ impl Typing<'_> {
             // Our own change, not somebody else's.
             self.link.sync()?;
             self.link.keymap_changed()?;
+            self.receipts.lent();
         }
         let spare = |w: &Wanted| self.spare.code(w.keysym()).map(|code| Stroke { code, mods: 0, group: None });
         let strokes = rest[..upto].iter().zip(native).map_while(|(w, n)| n.or_else(|| spare(w))).collect();
@@ -164,11 +192,10 @@ impl Typing<'_> {
                 return Err(self.stopped(why));
             }
             let focus = receipt::focus(self.link)?;
-            if !self.asked.contains(&focus) {
-                self.asked.push(focus);
-            }
             let Some(mut batch) = Batch::begin(self.link)? else { return Ok(false) };
             let needed: Vec<u8> = strokes.iter().map(|s| s.code).chain(map.shift).chain(map.level3.map(|l| l.0)).collect();
+            // A batch is more than one packet, and the last of it may never be sent.
+            self.link.journal.change(|e| e.keys.extend(&needed));
             batch.set_aside(map, &[], &needed)?;
             batch.unlock(map)?;
             for stroke in strokes {
@@ -177,20 +204,24 @@ impl Typing<'_> {
             batch.end(map)?;
             self.done += strokes.len();
             self.link.sync()?;
+            self.link.journal.change(|e| e.keys.retain(|k| !needed.contains(k)));
+            self.receipts.sent(self.link, focus, strokes.len())?;
+            if let Some(why) = self.receipts.pace(self.link, cancel, self.hurry)? {
+                return Err(self.stopped(why));
+            }
         }
         Ok(true)
     }
 
     /// Waits until the windows that got lent keys have handled them.
     fn receipt(&mut self, cancel: &Cancel) -> Result<()> {
-        let asked = std::mem::take(&mut self.asked);
         if self.spare.is_empty() {
             return Ok(());
         }
-        for focus in asked {
-            if let Some(why) = receipt::wait_for(self.link, focus, cancel)? {
-                return Err(self.stopped(why));
-            }
+        match self.receipts.all(self.link, cancel)? {
+            Receipt::Handled => {}
+            Receipt::Likely => self.confirmed = false,
+            Receipt::Stopped(why) => return Err(self.stopped(why)),
         }
         Ok(())
     }
