@@ -13,6 +13,10 @@ use crate::answer;
 
 /// A body that is not there after this is given up, however it trickles.
 pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
+/// Of a body over the limit so much is thrown away before it is refused, for at most so long.
+const TOO_LARGE_BODY: u64 = 1 << 30;
+const TOO_LARGE_TIME: Duration = Duration::from_secs(5);
+const PAUSED: Duration = Duration::from_millis(300);
 
 /// Reads a JSON body.
 ///
@@ -24,10 +28,12 @@ pub(crate) const BODY_TIME: Duration = Duration::from_secs(30);
 pub(crate) async fn read_json(request: Request<Body>, limit: usize) -> Result<(Parts, Bytes), Response<Body>> {
     let (parts, body) = request.into_parts();
     if !is_json(&parts.headers) {
+        drain(body, limit as u64, TOO_LARGE_TIME).await;
         return Err(answer::refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"));
     }
     let declared = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
+        drain(body, TOO_LARGE_BODY, TOO_LARGE_TIME).await;
         return Err(too_large(limit));
     }
     match tokio::time::timeout(BODY_TIME, collect(body, limit)).await {
@@ -43,11 +49,28 @@ async fn collect(mut body: Body, limit: usize) -> Result<Bytes, Response<Body>> 
         let frame = frame.map_err(|_| closing(answer::refuse(StatusCode::BAD_REQUEST, "The body is malformed")))?;
         let Ok(data) = frame.into_data() else { continue };
         if data.len() > limit - all.len() {
+            drop(all);
+            drain(body, TOO_LARGE_BODY, TOO_LARGE_TIME).await;
             return Err(too_large(limit));
         }
         all.extend_from_slice(&data);
     }
     Ok(all.freeze())
+}
+
+/// Reads and throws away, so that the sender gets to read the refusal instead of a broken connection.
+pub(crate) async fn drain(mut body: Body, most: u64, time: Duration) {
+    let read = async {
+        let mut read = 0;
+        // A sender that has paused is waiting for the answer already.
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(PAUSED, body.frame()).await {
+            read += frame.data_ref().map_or(0, Bytes::len) as u64;
+            if read > most {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(time, read).await;
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

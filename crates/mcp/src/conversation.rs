@@ -26,6 +26,8 @@ use crate::rpc::{self, BATCHING, BUSY, INTERNAL_ERROR, INVALID_REQUEST, Incoming
 
 /// How long the next message waits for the one before it to have been taken, so that calls sent in one go start in order.
 const ORDER: Duration = Duration::from_millis(20);
+/// Most requests under way on one line.
+const IN_FLIGHT: usize = 128;
 /// Pause before a lost listening stream is opened again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(1);
 
@@ -166,6 +168,11 @@ impl Conversation {
         if self.in_flight.lock().contains_key(&key) {
             let text = "Invalid request: this id is still in use by a request under way";
             self.say(RpcError::new(request.id, INVALID_REQUEST, text).to_bytes()).await;
+            return;
+        }
+        if self.in_flight.lock().len() >= IN_FLIGHT {
+            let text = "Too many requests under way; read the answers before sending more";
+            self.say(RpcError::new(request.id, BUSY, text).to_bytes()).await;
             return;
         }
         self.in_flight.lock().insert(key.clone(), cancel.clone());

@@ -31,6 +31,9 @@ use crate::store::FileStore;
 pub(crate) const SESSION: &str = "mcp-session-id";
 pub(crate) const VERSION: &str = "mcp-protocol-version";
 
+/// Largest `initialize` in bytes: it is kept as long as its session.
+const OPENING: usize = 64 * 1024;
+
 /// Limits and places of one endpoint.
 #[derive(Debug, Clone)]
 pub struct EndpointConfig {
@@ -188,7 +191,7 @@ impl Endpoint {
             }
             Message::Request(request) => match session {
                 Some(session) => self.in_session(caller, headers, &session, request, bytes, taste).await,
-                None if request.method == "initialize" => self.open(caller, headers, request).await,
+                None if request.method == "initialize" => self.open(caller, headers, request, bytes.len()).await,
                 None => self.bare(caller, headers, request, bytes, taste).await,
             },
             message => self.one_way(caller, headers, session, message, bytes).await,
@@ -252,7 +255,11 @@ impl Endpoint {
     }
 
     /// Opens a session. The answer is JSON for everybody; both kinds of client take it.
-    async fn open(&self, caller: Caller, headers: &HeaderMap, mut request: rpc::Request) -> Response<Body> {
+    async fn open(&self, caller: Caller, headers: &HeaderMap, mut request: rpc::Request, bytes: usize) -> Response<Body> {
+        if bytes > OPENING {
+            let text = "Invalid params: initialize is larger than 64 KiB";
+            return answer::error(StatusCode::OK, &RpcError::new(request.id, rpc::INVALID_PARAMS, text));
+        }
         let Ok(_place) = self.inner.sessions.reserve().await else { return refusal(&Refused::Full) };
         rpc::complete_initialize(&mut request.params);
         let body = serde_json::json!({"jsonrpc": "2.0", "id": request.id, "method": "initialize", "params": request.params});

@@ -25,7 +25,7 @@ use tower::ServiceExt;
 
 use crate::answer;
 use crate::auth::{Authenticator, Gatekeeper};
-use crate::body::{closing, method_not_allowed};
+use crate::body::{self, closing, method_not_allowed};
 use crate::endpoint::Endpoint;
 use crate::error::McpError;
 use crate::guard::{Guard, OriginList, Refusal};
@@ -38,6 +38,9 @@ const HEADER_TIME: Duration = Duration::from_secs(30);
 const HEADERS: usize = 64;
 /// Most connections at once; further ones are closed unread.
 const CONNECTIONS: usize = 1024;
+/// Of a refused request's body at most so much is read (and thrown away), for at most so long.
+const REFUSED_BODY: u64 = 8 * 1024 * 1024;
+const REFUSED_TIME: Duration = Duration::from_secs(1);
 /// How long connections may take to finish when the server stops.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -209,30 +212,48 @@ struct Table {
     ready: Ready,
 }
 
+/// Where an admitted request goes, and on whose behalf.
+enum Admitted {
+    Health,
+    Mcp(Caller),
+    Sse(Caller),
+    Messages(Caller),
+    Route(Router, Option<Caller>),
+}
+
 impl Table {
-    async fn answer(&self, request: Request<Body>, peer: SocketAddr) -> Response<Body> {
-        match self.judge(request, peer).await {
-            Ok(response) => response,
-            Err(refusal) => *refusal,
+    async fn answer(&self, mut request: Request<Body>, peer: SocketAddr) -> Response<Body> {
+        match self.admit(&request, peer) {
+            Err(refusal) => {
+                // Closed over an unread body the connection would be reset, and the refusal with it.
+                body::drain(request.into_body(), REFUSED_BODY, REFUSED_TIME).await;
+                *refusal
+            }
+            Ok(Admitted::Health) => self.health(),
+            Ok(Admitted::Mcp(caller)) => self.endpoint.handle(caller, request).await,
+            Ok(Admitted::Sse(caller)) => self.legacy.open(&caller),
+            Ok(Admitted::Messages(caller)) => self.legacy.message(&caller, request).await,
+            Ok(Admitted::Route(router, caller)) => {
+                request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
+                if let Some(caller) = caller {
+                    request.extensions_mut().insert(caller);
+                }
+                router.oneshot(request).await.unwrap_or_else(|never| match never {})
+            }
         }
     }
 
     /// Address, then path and method, then Origin, then token; only then is anything of the request looked at.
-    async fn judge(&self, mut request: Request<Body>, peer: SocketAddr) -> Result<Response<Body>, Refusal> {
-        self.guard.address(&request)?;
-        let path = request.uri().path().to_owned();
-        if let Some(route) = self.routes.iter().find(|route| route.matches(&path)) {
+    fn admit(&self, request: &Request<Body>, peer: SocketAddr) -> Result<Admitted, Refusal> {
+        self.guard.address(request)?;
+        let path = request.uri().path();
+        if let Some(route) = self.routes.iter().find(|route| route.matches(path)) {
             self.guard.origin(request.headers(), route.origins.as_deref())?;
-            if route.access == Access::Token {
-                let caller = self.caller(&request, peer)?;
-                request.extensions_mut().insert(caller);
-            }
-            request.extensions_mut().insert(axum::extract::ConnectInfo(peer));
-            let answer = route.router.clone().oneshot(request).await;
-            return Ok(answer.unwrap_or_else(|never| match never {}));
+            let caller = if route.access == Access::Token { Some(self.caller(request, peer)?) } else { None };
+            return Ok(Admitted::Route(route.router.clone(), caller));
         }
         self.guard.origin(request.headers(), None)?;
-        let allow = match path.as_str() {
+        let allow = match path {
             "/mcp" => "GET, POST, DELETE",
             "/sse" | "/health" => "GET",
             "/messages" => "POST",
@@ -241,14 +262,11 @@ impl Table {
         if !allow.split(", ").any(|method| method == request.method().as_str()) {
             return Err(Box::new(closing(method_not_allowed(allow))));
         }
-        if path == "/health" {
-            return Ok(self.health());
-        }
-        let caller = self.caller(&request, peer)?;
-        Ok(match path.as_str() {
-            "/mcp" => self.endpoint.handle(caller, request).await,
-            "/sse" => self.legacy.open(&caller),
-            _ => self.legacy.message(&caller, request).await,
+        Ok(match path {
+            "/health" => Admitted::Health,
+            "/mcp" => Admitted::Mcp(self.caller(request, peer)?),
+            "/sse" => Admitted::Sse(self.caller(request, peer)?),
+            _ => Admitted::Messages(self.caller(request, peer)?),
         })
     }
 

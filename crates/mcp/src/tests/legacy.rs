@@ -154,3 +154,13 @@ async fn the_257th_stream_is_refused_and_calls_go_on() {
     }
     panic!("no stream became free");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_on_one_stream_is_bounded() {
+    let desk = Desk::start().await;
+    let mut line = Line::open(&desk).await;
+    for n in 0..140 {
+        line.say(&desk, call(n, "wait", json!({}))).await;
+    }
+    assert_eq!(line.hear(json!(139)).await["error"]["code"], -32000);
+}
