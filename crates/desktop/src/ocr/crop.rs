@@ -17,6 +17,33 @@ pub(crate) struct Crop {
     pub(crate) ink: Vec<u8>,
 }
 
+impl Crop {
+    /// The columns from `left` to `right`, in full height.
+    pub(super) fn columns(&self, left: usize, right: usize) -> Self {
+        let ink = self.ink.chunks_exact(self.width).flat_map(|row| &row[left..right]).copied().collect();
+        Self { width: right - left, height: self.height, ink }
+    }
+
+    /// Stretches of columns around `places` that begin and end between letters, joined where they meet.
+    pub(super) fn stretches(&self, places: &[(f32, f32)]) -> Vec<(usize, usize)> {
+        let empty: Vec<bool> = (0..self.width).map(|x| self.ink.iter().skip(x).step_by(self.width).all(|ink| *ink < VISIBLE)).collect();
+        let around = self.height * 3 / 2;
+        let column = |x: f32| (x.max(0.0) as usize).min(self.width);
+        let mut stretches: Vec<(usize, usize)> = Vec::new();
+        for (left, right) in places {
+            let (left, right) = (column(*left).saturating_sub(around), (column(*right) + around).min(self.width));
+            let left = (left.saturating_sub(around)..=left).rev().find(|x| *x == 0 || empty[*x - 1]).unwrap_or(0);
+            let right = (right..(right + around).min(self.width)).find(|x| empty[*x]).unwrap_or(self.width);
+            match stretches.last_mut() {
+                Some(last) if left <= last.1 => last.1 = last.1.max(right),
+                _ => stretches.push((left, right)),
+            }
+        }
+        stretches.retain(|(left, right)| left < right);
+        stretches
+    }
+}
+
 /// Weaker ink, as a share of 255, does not count for where a line ends: shadows, glows.
 const VISIBLE: u8 = 60;
 

@@ -1,6 +1,7 @@
 //! Looking for text among the lines that were read.
 
 use super::{Line, Rect};
+use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
 /// Why a query cannot be run.
@@ -22,6 +23,17 @@ pub enum Query {
     Pattern(regex::Regex),
 }
 
+/// How much of a line a match is; the better the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchKind {
+    /// A part of a word.
+    Part,
+    /// Whole words.
+    Words,
+    /// The whole line.
+    Line,
+}
+
 /// A place where it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
@@ -29,6 +41,8 @@ pub struct Match {
     pub line: usize,
     /// The words it covers, in pixels of the screen.
     pub rect: Rect,
+    /// How much of the line it is.
+    pub kind: MatchKind,
     /// 1 for the whole line exactly as asked for, less for a part or another case; times the line's confidence.
     pub score: f32,
 }
@@ -66,8 +80,7 @@ impl Query {
         match self {
             Self::Pattern(pattern) => {
                 let found = pattern.find_iter(&line.text).filter(|m| !m.is_empty());
-                let score = |covered: usize| (0.6 + 0.4 * covered as f32 / line.text.len().max(1) as f32) * line.confidence;
-                found.map(|m| Match { line: at, rect: covered(line, m.start(), m.end()), score: score(m.len()) }).collect()
+                found.map(|m| a_match(at, line, m.start()..m.end(), true)).collect()
             }
             Self::Text(text) => text_matches(text, at, line),
         }
@@ -91,18 +104,27 @@ fn text_matches(text: &str, at: usize, line: &Line) -> Vec<Match> {
     let mut from = 0;
     while from + wanted.len() <= here.len() {
         if here[from..from + wanted.len()].iter().map(|h| h.0).eq(wanted.iter().copied()) {
-            let (start, end) = (here[from].1, here[from + wanted.len() - 1].2);
-            let whole = wanted.len() == here.len();
-            let exact = line.text[start..end].split_whitespace().eq(text.split_whitespace());
-            let alone = is_edge(&line.text[..start], true) && is_edge(&line.text[end..], false);
-            let score = if whole { 1.0 } else if alone { 0.8 } else { 0.6 } - if exact { 0.0 } else { 0.05 };
-            matches.push(Match { line: at, rect: covered(line, start, end), score: score * line.confidence });
+            let span = here[from].1..here[from + wanted.len() - 1].2;
+            let exact = line.text[span.clone()].split_whitespace().eq(text.split_whitespace());
+            matches.push(a_match(at, line, span, exact));
             from += wanted.len();
         } else {
             from += 1;
         }
     }
     matches
+}
+
+/// The match of bytes `span` of a line's text; `exact` when nothing had to be forgiven.
+fn a_match(at: usize, line: &Line, span: Range<usize>, exact: bool) -> Match {
+    let alone = is_edge(&line.text[..span.start], true) && is_edge(&line.text[span.end..], false);
+    let (kind, score) = match (span.len() == line.text.len(), alone) {
+        (true, _) => (MatchKind::Line, 1.0),
+        (false, true) => (MatchKind::Words, 0.8),
+        (false, false) => (MatchKind::Part, 0.6),
+    };
+    let score = if exact { score } else { score - 0.05 };
+    Match { line: at, rect: covered(line, span.start, span.end), kind, score: score * line.confidence }
 }
 
 /// Whether a match that touches this rest of the line ends at a word's edge.
@@ -129,4 +151,54 @@ fn covered(line: &Line, start: usize, end: usize) -> Rect {
         area = Some(area.map_or(part, |a| a.union(&part)));
     }
     area.unwrap_or(line.rect)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Word;
+    use super::*;
+
+    fn line(words: &[(&str, i32)]) -> Line {
+        let words: Vec<Word> =
+            words.iter().map(|(t, x)| Word { text: (*t).into(), confidence: 1.0, rect: Rect::new(*x, 0, 10 * t.chars().count() as u32, 10) }).collect();
+        let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
+        let rect = words.iter().map(|w| w.rect).reduce(|a, b| a.union(&b)).unwrap();
+        Line { text, confidence: 1.0, rect, words }
+    }
+
+    fn run(query: &str, lines: &[Line]) -> Vec<(usize, MatchKind, Rect)> {
+        Query::parse(query).unwrap().run(lines).into_iter().map(|m| (m.line, m.kind, m.rect)).collect()
+    }
+
+    #[test]
+    fn whole_lines_come_before_words_before_parts() {
+        let lines = [line(&[("Bookmark", 0)]), line(&[("OK", 0), ("then", 30)]), line(&[("ok", 0)]), line(&[("OK", 0)])];
+        let kinds: Vec<_> = run("OK", &lines).into_iter().map(|m| (m.0, m.1)).collect();
+        assert_eq!(kinds, [(3, MatchKind::Line), (2, MatchKind::Line), (1, MatchKind::Words), (0, MatchKind::Part)]);
+    }
+
+    #[test]
+    fn a_match_covers_its_own_words_only() {
+        let lines = [line(&[("Save", 0), ("file", 50), ("as…", 100)])];
+        assert_eq!(run("file as", &lines)[0].2, Rect::new(50, 0, 70, 10));
+        assert_eq!(run("ile", &lines)[0].2, Rect::new(60, 0, 30, 10));
+    }
+
+    #[test]
+    fn case_width_and_spaces_are_forgiven() {
+        let lines = [line(&[("取消", 0), ("Ｃａｎｃｅｌ", 30)])];
+        assert_eq!(run("取 消cancel", &lines).len(), 1);
+        assert_eq!(run("取消", &lines)[0].2, Rect::new(0, 0, 20, 10));
+    }
+
+    #[test]
+    fn patterns_match_within_a_line() {
+        let lines = [line(&[("total", 0), ("1,204", 60)])];
+        assert_eq!(run(r"/\d,\d+/", &lines)[0].2, Rect::new(60, 0, 50, 10));
+        assert_eq!(run("/TOTAL/", &lines).len(), 0);
+        assert_eq!(run("/TOTAL/i", &lines).len(), 1);
+        assert!(matches!(Query::parse("/(/"), Err(FindError::Pattern(_))));
+        assert!(matches!(Query::parse(" \t"), Err(FindError::Empty)));
+        assert_eq!(run("/", &[line(&[("a/b", 0)])]).len(), 1, "a lone slash is text");
+    }
 }

@@ -112,8 +112,9 @@ impl<'a> Image<'a> {
         Rect::new(0, 0, self.width, self.height)
     }
 
-    /// One row, four bytes a pixel.
-    pub(super) fn row(&self, y: usize) -> &'a [u8] {
+    /// One row, four bytes a pixel; empty below the last one.
+    #[must_use]
+    pub fn row(&self, y: usize) -> &'a [u8] {
         self.pixels.get(y * self.stride..y * self.stride + self.width as usize * 4).unwrap_or_default()
     }
 }

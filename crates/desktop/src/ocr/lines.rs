@@ -160,7 +160,7 @@ impl Cutter<'_> {
         for id in ids {
             let blob = self.blob(id);
             match bands.last_mut() {
-                Some((_, bottom, band)) if blob.top <= *bottom - 1 => {
+                Some((_, bottom, band)) if blob.top < *bottom => {
                     *bottom = (*bottom).max(blob.bottom);
                     band.push(id);
                 }

@@ -17,12 +17,13 @@ mod models;
 mod pp;
 mod reader;
 mod regions;
+mod seen;
 mod stack;
 #[cfg(feature = "tesseract")]
 mod tesseract;
 mod text;
 
-pub use find::{FindError, Match, Query};
+pub use find::{FindError, Match, MatchKind, Query};
 pub use image::{Image, Order, Rect};
 pub use models::{ModelSize, model_folders};
 pub use reader::{Choice, Reader, ReaderOptions};
@@ -106,6 +107,16 @@ pub struct Line {
     pub rect: Rect,
     /// Its words, from left to right. A run of Han, kana or Hangul without a space is one word.
     pub words: Vec<Word>,
+}
+
+impl Line {
+    /// Moves it, with its words: from a place in a picture to one on the screen.
+    pub fn shift(&mut self, dx: i32, dy: i32) {
+        self.rect = self.rect.moved(dx, dy);
+        for word in &mut self.words {
+            word.rect = word.rect.moved(dx, dy);
+        }
+    }
 }
 
 impl fmt::Debug for Word {

@@ -6,6 +6,7 @@ use super::image::{Image, Rect};
 use super::lines::find;
 use super::models::ModelSize;
 use super::regions::Regions;
+use super::seen::Looks;
 use super::stack::Stack;
 use super::text::line;
 use super::{Line, OcrError, Reading};
@@ -38,12 +39,17 @@ pub struct ReaderOptions {
     pub languages: Vec<String>,
 }
 
-/// Reads pictures of screens. Cheap to make: the engine is loaded with the first reading. Share one; it remembers.
-pub struct Reader {
+/// Reads pictures of screens. Cheap to make: the engine is loaded with the first reading. A handle: clones share what
+/// is remembered, so keep one for the process.
+#[derive(Clone)]
+pub struct Reader(Arc<Shared>);
+
+struct Shared {
     options: ReaderOptions,
     stack: Mutex<Option<Arc<Stack>>>,
     cache: Mutex<Cache>,
     last: Mutex<Option<Frame>>,
+    looks: Mutex<Looks>,
 }
 
 /// The last picture and what it said.
@@ -57,7 +63,8 @@ impl Reader {
     /// A reader that has loaded nothing yet.
     #[must_use]
     pub fn new(options: ReaderOptions) -> Self {
-        Self { options, stack: Mutex::new(None), cache: Mutex::default(), last: Mutex::new(None) }
+        let shared = Shared { options, stack: Mutex::new(None), cache: Mutex::default(), last: Mutex::new(None), looks: Mutex::default() };
+        Self(Arc::new(shared))
     }
 
     /// Loads the engine if that has not happened, and names it.
@@ -91,45 +98,60 @@ impl Reader {
         let stack = self.stack()?;
         let mut lines = self.read_view(&stack, &view, cancelled)?;
         for line in &mut lines {
-            line.rect = line.rect.moved(area.x, area.y);
-            for word in &mut line.words {
-                word.rect = word.rect.moved(area.x, area.y);
-            }
+            line.shift(area.x, area.y);
         }
         let pixels = (0..view.height as usize).flat_map(|y| view.row(y)).copied().collect();
-        *self.last.lock() = Some(Frame { region: area, pixels, lines: lines.clone() });
+        *self.0.last.lock() = Some(Frame { region: area, pixels, lines: lines.clone() });
         Ok(lines)
+    }
+
+    /// Keeps a look at the screen under `id`, to ask later what has changed; `area` is the part of it that `image` shows.
+    /// The last 16 looks are known, by fingerprints only.
+    pub fn keep_look(&self, id: &str, image: &Image<'_>, area: Rect) {
+        self.0.looks.lock().keep(id, image, area);
+    }
+
+    /// The tiles of `area` where `image` differs from the look `id`; `None` when that look is not known any more or was
+    /// of another area.
+    #[must_use]
+    pub fn changed_since(&self, id: &str, image: &Image<'_>, area: Rect) -> Option<Vec<Rect>> {
+        self.0.looks.lock().changed(id, image, area)
     }
 
     /// Forgets all that was seen and read.
     pub fn forget(&self) {
-        *self.cache.lock() = Cache::default();
-        *self.last.lock() = None;
+        *self.0.cache.lock() = Cache::default();
+        *self.0.last.lock() = None;
+        *self.0.looks.lock() = Looks::default();
     }
 
     fn stack(&self) -> Result<Arc<Stack>, OcrError> {
-        let mut loaded = self.stack.lock();
+        let mut loaded = self.0.stack.lock();
         if let Some(stack) = &*loaded {
             return Ok(Arc::clone(stack));
         }
-        let stack = Arc::new(Stack::load(&self.options)?);
+        let stack = Arc::new(Stack::load(&self.0.options)?);
         *loaded = Some(Arc::clone(&stack));
         Ok(stack)
     }
 
     /// The lines of the last picture, when this one has the same pixels.
     fn unchanged(&self, view: &Image<'_>, area: Rect) -> Option<Vec<Line>> {
-        let last = self.last.lock();
+        let last = self.0.last.lock();
         let frame = last.as_ref().filter(|frame| frame.region == area)?;
         let same = (0..view.height as usize).zip(frame.pixels.chunks_exact(view.width as usize * 4)).all(|(y, row)| view.row(y) == row);
         same.then(|| frame.lines.clone())
     }
 
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
+        let t0 = std::time::Instant::now();
         let regions = Regions::of(view);
+        let t1 = t0.elapsed();
         let found = find(&regions);
+        let t2 = t0.elapsed();
         let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).collect();
         if std::env::var("DBG").is_ok() { for b in &regions.blobs { eprintln!("B {} {} {} {} a{} g{:?}", b.left,b.top,b.width(),b.height(),b.area,b.ground);} for f in &found { eprintln!("L {} n{} g{}", f.rect, f.blobs.len(), f.ground);} }
+        if std::env::var("STEPS").is_ok() { eprintln!("regions {t1:?} find {t2:?} crop {:?}", t0.elapsed()); }
         drop(regions);
         let readings = self.readings(stack, &cut, cancelled)?;
         let mut lines: Vec<Line> =
@@ -141,7 +163,7 @@ impl Reader {
     /// One reading for each crop; equal crops are read once, known ones not at all.
     fn readings(&self, stack: &Stack, cut: &[(Rect, Crop)], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
         let mut readings: Vec<Option<Reading>> = {
-            let mut cache = self.cache.lock();
+            let mut cache = self.0.cache.lock();
             cut.iter().map(|(_, crop)| cache.get(crop)).collect()
         };
         let mut first: std::collections::HashMap<&Crop, usize> = std::collections::HashMap::new();
@@ -159,7 +181,7 @@ impl Reader {
                 *reading = read.get(*place).cloned();
             }
         }
-        let mut cache = self.cache.lock();
+        let mut cache = self.0.cache.lock();
         for (crop, reading) in fresh.into_iter().zip(read) {
             cache.put(crop.clone(), reading);
         }

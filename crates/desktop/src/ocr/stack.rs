@@ -10,6 +10,9 @@ use super::pp::Pp;
 use super::reader::{Choice, ReaderOptions};
 use super::{Engine, Glyph, OcrError, Reading};
 
+/// A lone sign that is read with less than this is a drawing; no engine needs to look again.
+const HOPELESS: f32 = 0.4;
+
 /// The engines, first one first.
 pub(super) struct Stack {
     steps: Vec<Step>,
@@ -22,7 +25,7 @@ struct Step {
     /// It reads the lines whose reading so far is less sure than this.
     doubt: f32,
     /// What its reading must be written in, if it is only good for that.
-    script: Option<fn(char) -> bool>,
+    script: Option<Script>,
 }
 
 impl Stack {
@@ -54,48 +57,87 @@ impl Stack {
 
     /// One reading for each crop.
     pub(super) fn read(&self, crops: &[&Crop], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
-        let mut readings: Vec<Reading> = vec![Reading { glyphs: Vec::new() }; crops.len()];
-        for (at, step) in self.steps.iter().enumerate() {
-            let asked: Vec<usize> = (0..crops.len()).filter(|n| at == 0 || step.is_asked(&readings[*n], crops[*n])).collect();
-            if asked.is_empty() {
+        let Some((first, others)) = self.steps.split_first() else { return Ok(Vec::new()) };
+        let t = std::time::Instant::now();
+        let mut readings = first.engine.read(crops, cancelled)?;
+        if std::env::var("STEPS").is_ok() { eprintln!("step 0 lines {} cols {} in {:?}", crops.len(), crops.iter().map(|n| n.width*30/n.height).sum::<usize>(), t.elapsed()); }
+        for step in others {
+            let doubts: Vec<Doubt> = crops.iter().zip(&readings).enumerate().flat_map(|(at, (crop, reading))| step.doubts(at, crop, reading)).collect();
+            if doubts.is_empty() {
                 continue;
             }
             let t = std::time::Instant::now();
-            let read = step.engine.read(&asked.iter().map(|n| crops[*n]).collect::<Vec<_>>(), cancelled)?;
-            if std::env::var("STEPS").is_ok() { eprintln!("step {at} lines {} cols {} in {:?}", asked.len(), asked.iter().map(|n| crops[*n].width*30/crops[*n].height).sum::<usize>(), t.elapsed()); }
-            for (n, reading) in asked.into_iter().zip(read) {
-                step.settle(reading, &mut readings[n]);
+            let asked: Vec<&Crop> = doubts.iter().map(|doubt| doubt.part.as_ref().unwrap_or(crops[doubt.line])).collect();
+            if std::env::var("STEPS").is_ok() { eprint!("step {} lines {} cols {} ", step.engine.name(), asked.len(), asked.iter().map(|n| n.width*30/n.height).sum::<usize>()); }
+            let read = step.engine.read(&asked, cancelled)?;
+            if std::env::var("STEPS").is_ok() { eprintln!(" in {:?}", t.elapsed()); }
+            for (doubt, reading) in doubts.iter().zip(read) {
+                step.settle(doubt, reading, &mut readings[doubt.line]);
             }
         }
         Ok(readings)
     }
 }
 
+/// A stretch of a line that an engine is not sure of.
+struct Doubt {
+    line: usize,
+    left: f32,
+    right: f32,
+    /// The stretch cut out; `None` when it is the whole line.
+    part: Option<Crop>,
+}
+
 impl Step {
-    fn is_asked(&self, reading: &Reading, crop: &Crop) -> bool {
-        match self.script {
-            None => reading.weakest() < self.doubt,
-            Some(_) => crop.width >= crop.height && (reading.confidence() < self.doubt || reading.leaves_ink_unread(crop)),
+    /// What this step is to read again of a line.
+    fn doubts(&self, line: usize, crop: &Crop, reading: &Reading) -> Vec<Doubt> {
+        if self.script.is_some() {
+            let words = crop.width * 10 >= crop.height * 16;
+            let asked = words && (reading.confidence() < self.doubt || reading.leaves_ink_unread(crop));
+            return asked.then_some(Doubt { line, left: 0.0, right: f32::MAX, part: None }).into_iter().collect();
         }
+        let doubted = |g: &&Glyph| g.confidence < self.doubt && !g.character.is_whitespace();
+        let unsure: Vec<(f32, f32)> = match reading.glyphs.as_slice() {
+            [] => vec![(0.0, crop.width as f32)],
+            glyphs => glyphs.iter().filter(doubted).map(|g| (g.left, g.right)).collect(),
+        };
+        let lone = crop.width * 10 < crop.height * 13;
+        if unsure.is_empty() || (lone && reading.confidence() < HOPELESS) {
+            return Vec::new();
+        }
+        let kana = reading.glyphs.iter().any(|g| matches!(g.character, '\u{3040}'..='\u{30ff}'));
+        let many = unsure.len() * 4 >= reading.glyphs.len();
+        let parts = if kana || many { Vec::new() } else { crop.stretches(&unsure) };
+        if parts.is_empty() || parts.iter().map(|(left, right)| right - left).sum::<usize>() * 10 >= crop.width * 8 {
+            return vec![Doubt { line, left: 0.0, right: f32::MAX, part: None }];
+        }
+        let cut = |(left, right): (usize, usize)| Doubt { line, left: left as f32, right: right as f32, part: Some(crop.columns(left, right)) };
+        parts.into_iter().map(cut).collect()
     }
 
     /// Puts the reading of this step in the place of the earlier one, if it is better.
-    fn settle(&self, new: Reading, old: &mut Reading) {
+    fn settle(&self, doubt: &Doubt, mut new: Reading, old: &mut Reading) {
         let Some(script) = self.script else {
             // Steps go from fast to exact; a more exact engine that reads nothing knows that the other one guessed.
-            *old = new;
+            let inside = |g: &Glyph| (doubt.left..doubt.right).contains(&f32::midpoint(g.left, g.right).max(0.0));
+            new.glyphs.iter_mut().for_each(|g| (g.left, g.right) = (g.left + doubt.left, g.right + doubt.left));
+            old.glyphs.retain(|g| !inside(g));
+            old.glyphs.append(&mut new.glyphs);
+            old.glyphs.sort_by(|a, b| a.left.total_cmp(&b.left));
             return;
         };
         let letters = || new.glyphs.iter().map(|g| g.character).filter(|c| c.is_alphabetic());
-        let own = letters().filter(|c| script(*c)).count();
-        if own * 3 >= letters().count() && own > 0 && new.confidence() >= 0.5 {
+        let own = letters().filter(|c| script.has(*c)).count();
+        let proof = letters().filter(|c| script.has(*c) && !script.is_shared(*c)).count();
+        let sure = new.confidence() >= if old.confidence() < 0.5 { 0.6 } else { 0.75 };
+        if own * 3 >= letters().count() && own >= 2 && proof >= 1 && sure {
             *old = merged(&new, old, script);
         }
     }
 }
 
 /// `new`, but words of it that have no letter of its script as `old` has them: that engine knows them better.
-fn merged(new: &Reading, old: &Reading, script: fn(char) -> bool) -> Reading {
+fn merged(new: &Reading, old: &Reading, script: Script) -> Reading {
     let mut glyphs = Vec::with_capacity(new.glyphs.len());
     for word in new.glyphs.split_inclusive(|g| g.character.is_whitespace()) {
         let (letters, space) = match word.split_last() {
@@ -105,20 +147,11 @@ fn merged(new: &Reading, old: &Reading, script: fn(char) -> bool) -> Reading {
         let (left, right) = (letters.first().map_or(0.0, |g| g.left), letters.last().map_or(0.0, |g| g.right));
         let known: Vec<Glyph> = old.glyphs.iter().copied().filter(|g| (left..right).contains(&f32::midpoint(g.left, g.right))).collect();
         let known = Reading { glyphs: known };
-        let foreign = !letters.iter().any(|g| script(g.character));
+        let foreign = !letters.iter().any(|g| script.has(g.character));
         glyphs.extend_from_slice(if foreign && known.confidence() >= 0.8 { &known.glyphs } else { letters });
         glyphs.extend(space);
     }
     Reading { glyphs }
-}
-
-impl Reading {
-    /// The probability of its least sure character; 0 when there are none.
-    fn weakest(&self) -> f32 {
-        let inked = self.glyphs.iter().filter(|g| !g.character.is_whitespace());
-        let weakest = inked.map(|g| g.confidence).fold(f32::MAX, f32::min);
-        if weakest > 1.0 { 0.0 } else { weakest }
-    }
 }
 
 /// PP-OCR: the fast network for all, the large one for what that doubts.
@@ -141,12 +174,25 @@ fn pp(options: &ReaderOptions, threads: usize) -> Result<Stack, OcrError> {
     Ok(Stack { steps, certain: 0.5 })
 }
 
-fn is_cyrillic(c: char) -> bool {
-    matches!(c, '\u{400}'..='\u{52f}')
+/// Letters that only some engines have.
+#[derive(Clone, Copy)]
+enum Script {
+    Cyrillic,
+    Hangul,
 }
 
-fn is_hangul(c: char) -> bool {
-    matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7a3}')
+impl Script {
+    fn has(self, c: char) -> bool {
+        match self {
+            Self::Cyrillic => matches!(c, '\u{400}'..='\u{52f}'),
+            Self::Hangul => matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7a3}'),
+        }
+    }
+
+    /// Whether a letter looks like one of another script, so that it proves nothing.
+    fn is_shared(self, c: char) -> bool {
+        "аеорсухкАВЕКМНОРСТХУьіІ".contains(c)
+    }
 }
 
 #[cfg(feature = "tesseract")]
@@ -179,7 +225,7 @@ fn tesseract(_: &ReaderOptions, _: usize) -> Result<Stack, OcrError> {
 #[cfg(feature = "tesseract")]
 fn scripts(threads: usize) -> Vec<Step> {
     use super::tesseract::Tesseract;
-    let known: [(&str, fn(char) -> bool); 2] = [("rus", is_cyrillic), ("kor", is_hangul)];
+    let known = [("rus", Script::Cyrillic), ("kor", Script::Hangul)];
     let installed = |language: &str| !Tesseract::installed(&[language]).is_empty();
     let load = |language: &str, script| {
         let engine = Box::new(Tesseract::new(&[language], threads).ok()?);

@@ -151,7 +151,7 @@ fn off_the_line(crop: &Crop, group: Span, gap: Span) -> bool {
 
 /// Signs that are drawings far more often than text when they stand alone.
 fn is_drawing(c: char) -> bool {
-    matches!(c, '\u{2190}'..='\u{2bff}' | '×' | '+' | '≡' | '°' | '〇' | '\u{1f000}'..='\u{1faff}' | '√' | '∨' | '∧' | '丶' | '◯')
+    matches!(c, '\u{2190}'..='\u{2bff}' | '×' | '+' | '°' | '〇' | '\u{1f000}'..='\u{1faff}' | '丶')
 }
 
 /// Letters that icons look like.
