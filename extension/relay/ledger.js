@@ -13,7 +13,7 @@ export class Ledger {
     this.byTab = new Map();
     this.byId = new Map();
     this.saving = Promise.resolve();
-    // Listeners: fn(kind, entry, reason) with kind "lent" or "gone".
+    // Listeners: fn(kind, entry, reason) with kind "lent", "changed" or "gone".
     this.listeners = [];
   }
 
@@ -63,7 +63,7 @@ export class Ledger {
     const entry = this.byTab.get(tabId);
     if (!entry) return;
     Object.assign(entry, more);
-    this.#save();
+    this.#saved("changed", entry);
   }
 
   of(tabId) {

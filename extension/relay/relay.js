@@ -84,8 +84,9 @@ export class Relay {
   #booked(kind, entry, reason) {
     if (kind === "lent") {
       const opener = this.ledger.of(entry.opener)?.id;
-      return this.tell("tab.lent", { tab: entry.id, by: entry.by, opener });
+      this.tell("tab.lent", { tab: entry.id, by: entry.by, opener });
     }
+    if (kind !== "gone") return;
     void this.debugging.detach(entry.tabId);
     if (reason !== "closed") void this.groups.leave(entry.tabId);
     this.tell("tab.gone", { tab: entry.id, reason });

@@ -292,6 +292,7 @@ impl Browsers {
         if let Some(id) = found {
             self.callers.lock().seat(caller).sit(id, browser.name());
             if let Some(tab) = browser.tab(id).await {
+                browser.transport().label(id, shown).await;
                 return Ok(tab);
             }
         }

@@ -214,6 +214,10 @@ pub trait Transport: Send + Sync + std::fmt::Debug {
     /// [`TransportError::NoTab`], [`TransportError::Gone`].
     async fn select(&self, tab: TabId) -> Result<(), TransportError>;
 
+    /// Shows the person which agent works in a tab, where the browser can (the extension: a tab group of that name).
+    /// Decoration only, so it cannot fail.
+    async fn label(&self, _tab: TabId, _caller: &str) {}
+
     /// One raw CDP command; answers the `result` object. Attaches to the tab first when that is needed.
     ///
     /// # Errors

@@ -109,14 +109,6 @@ impl ExtensionBrowser {
         &self.wire
     }
 
-    /// Shows the person which agent uses a tab: moves it into that agent's tab group.
-    ///
-    /// # Errors
-    /// As [`Transport::select`]. A browser that refuses the group (a pinned tab) is no error.
-    pub async fn label(&self, tab: TabId, caller: &str) -> Result<(), TransportError> {
-        self.tab_call(tab, "tabs.group", json!({ "title": caller })).await.map(drop)
-    }
-
     async fn tab_call(&self, tab: TabId, call: &str, mut params: Value) -> Result<Value, TransportError> {
         params["tab"] = Value::String(self.numbers.lock().lease(tab)?);
         self.wire.call(call, params).await.map_err(|e| self.sorted(e, tab, call))
@@ -257,6 +249,12 @@ impl Transport for ExtensionBrowser {
 
     async fn select(&self, tab: TabId) -> Result<(), TransportError> {
         self.tab_call(tab, "tabs.update", json!({})).await.map(drop)
+    }
+
+    async fn label(&self, tab: TabId, caller: &str) {
+        if let Err(error) = self.tab_call(tab, "tabs.group", json!({ "title": caller })).await {
+            tracing::debug!(tab, %error, "a tab could not be labelled");
+        }
     }
 
     async fn send(&self, route: &Route, method: &str, params: Value) -> Result<Value, TransportError> {
