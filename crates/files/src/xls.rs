@@ -152,7 +152,8 @@ fn measure(stream: &mut [u8]) -> Option<u64> {
 
 /// A container with nothing but the workbook stream.
 fn container(stream: Vec<u8>) -> std::io::Result<Vec<u8>> {
-    let mut clean = cfb::CompoundFile::create(Cursor::new(Vec::new()))?;
+    // The third version: of the fourth, `calamine` refuses one without small streams.
+    let mut clean = cfb::CompoundFile::create_with_version(cfb::Version::V3, Cursor::new(Vec::new()))?;
     clean.create_stream("/Workbook")?.write_all(&stream)?;
     clean.flush()?;
     Ok(clean.into_inner().into_inner())
