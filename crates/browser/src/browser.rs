@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::error::BrowserError;
@@ -15,6 +16,8 @@ use crate::transport::{Event, Kind, OpenTab, TabId, TabInfo, Transport};
 
 /// How long a tab may take to close when its page has nothing against it.
 const CLOSE: Duration = Duration::from_secs(6);
+/// How long a page may take to tell its title.
+const TITLE: Duration = Duration::from_millis(400);
 /// How long the browser may take to list or open tabs.
 const ANSWER: Duration = Duration::from_secs(8);
 
@@ -88,7 +91,7 @@ impl Browser {
     }
 
     fn opened(self: &Arc<Self>, id: TabId, opener: Option<TabId>) {
-        let tab = self.adopt(id, opener);
+        let tab = self.adopt(id);
         if let Some(opener) = opener.and_then(|o| self.known(o)) {
             opener.change(|s| s.opened_tab(OpenedTab { tab_id: id, url: String::new() }));
         }
@@ -102,9 +105,9 @@ impl Browser {
         }
     }
 
-    fn adopt(&self, id: TabId, opener: Option<TabId>) -> Arc<Tab> {
+    fn adopt(&self, id: TabId) -> Arc<Tab> {
         let mut tabs = self.tabs.lock();
-        Arc::clone(tabs.entry(id).or_insert_with(|| Tab::new(id, opener, Arc::clone(&self.transport), self.policy.clone())))
+        Arc::clone(tabs.entry(id).or_insert_with(|| Tab::new(id, Arc::clone(&self.transport), self.policy.clone())))
     }
 
     fn lose(&self, id: TabId, reason: &str) {
@@ -136,16 +139,22 @@ impl Browser {
             return None;
         }
         let listed = self.list().await.ok()?;
-        listed.iter().any(|t| t.id == id).then(|| self.adopt(id, None))
+        listed.iter().any(|t| t.id == id).then(|| self.adopt(id))
     }
 
     /// All usable tabs, with what our own events know better.
     pub(crate) async fn list(&self) -> Result<Vec<TabInfo>, BrowserError> {
         let listed = tokio::time::timeout(ANSWER, self.transport.tabs()).await;
         let mut tabs = listed.map_err(|_| self.silent("listing its tabs"))??;
-        for info in &mut tabs {
-            if let Some(tab) = self.known(info.id).filter(|t| t.look(|s| s.ready)) {
+        let known: Vec<Option<Arc<Tab>>> = tabs.iter().map(|t| self.known(t.id).filter(|t| t.look(|s| s.ready))).collect();
+        // The browser's list names a page by its address until it is opened again; the page itself knows.
+        let titles = futures_util::future::join_all(known.iter().map(title)).await;
+        for ((info, tab), title) in tabs.iter_mut().zip(&known).zip(titles) {
+            if let Some(tab) = tab {
                 info.loading = tab.loading();
+                if let Some(title) = title {
+                    info.title = title;
+                }
                 let url = tab.url();
                 if !url.is_empty() {
                     info.url = url;
@@ -163,7 +172,7 @@ impl Browser {
     pub(crate) async fn open(&self, caller: &str) -> Result<Arc<Tab>, BrowserError> {
         let wish = OpenTab { url: "about:blank".to_owned(), caller: caller.to_owned(), front: false };
         let id = tokio::time::timeout(ANSWER, self.transport.open(wish)).await.map_err(|_| self.silent("opening a tab"))??;
-        let tab = self.adopt(id, None);
+        let tab = self.adopt(id);
         tab.ensure_ready().await?;
         Ok(tab)
     }
@@ -188,4 +197,12 @@ impl Browser {
     pub(crate) async fn select(&self, id: TabId) -> Result<(), BrowserError> {
         Ok(tokio::time::timeout(ANSWER, self.transport.select(id)).await.map_err(|_| self.silent("showing a tab"))??)
     }
+}
+
+/// The title of a tab's page, where it answers at once.
+async fn title(tab: &Option<Arc<Tab>>) -> Option<String> {
+    let tab = tab.as_ref()?;
+    let asked = tab.send("Runtime.evaluate", json!({"expression": "document.title", "returnByValue": true}));
+    let answer = tokio::time::timeout(TITLE, asked).await.ok()?.ok()?;
+    answer["result"]["value"].as_str().map(str::to_owned)
 }

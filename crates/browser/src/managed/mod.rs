@@ -47,7 +47,7 @@ pub struct Launch {
 
 /// A Chromium that answers.
 pub struct Managed {
-    pub(super) cdp: Cdp,
+    cdp: Cdp,
     table: Arc<Table>,
     events: Mutex<Option<mpsc::UnboundedReceiver<Event>>>,
     child: Mutex<Option<Child>>,

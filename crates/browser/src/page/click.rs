@@ -84,6 +84,8 @@ impl Page {
                         self.tab.url()
                     )));
                 }
+                // The browser dropped it (a page that is not drawn yet): nothing has happened, so it can be tried again.
+                Press::Nowhere if Instant::now() < end => continue,
                 Press::Nowhere => {
                     return Err(BrowserError::Failed(format!(
                         "{name} did not get the click: no event arrived in its frame; look at the page with browser_screenshot"

@@ -18,7 +18,9 @@ use crate::tab::{Lost, Moment};
 /// How long a server may take to answer at all.
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a document that came may take to fire `load` before it is told as still loading.
-const LOAD: Duration = Duration::from_secs(8);
+const LOAD: Duration = Duration::from_secs(12);
+/// How long a page of the back-forward cache may lag behind the end of its loading.
+const RESTORE: Duration = Duration::from_secs(1);
 /// How long a name is looked up to see whether it leads to a forbidden address.
 const LOOKUP: Duration = Duration::from_millis(800);
 
@@ -153,6 +155,22 @@ impl Page {
             .await;
     }
 
+    /// Waits until a document came, or it is known that none will. Answers whether the browser gave up by itself.
+    async fn come(&self, before: &Moment) -> bool {
+        let arrived = |m: &Moment| m.commits != before.commits || m.within != before.within;
+        let limit = self.until(ANSWER).saturating_duration_since(Instant::now());
+        let ended = self.tab.wait_for(limit, |s| {
+            let aborted = s.moment.aborted != before.aborted;
+            (arrived(&s.moment) || aborted || s.moment.refused.is_some() || s.lost.is_some()).then_some(aborted)
+        });
+        let aborted = ended.await.unwrap_or(false);
+        if aborted {
+            // A page from the back-forward cache says that loading stopped before it says that it is there.
+            self.tab.wait_for(RESTORE, |s| (arrived(&s.moment) || s.moment.refused.is_some() || s.lost.is_some()).then_some(())).await;
+        }
+        aborted
+    }
+
     async fn told(&self, same_document: bool) -> Result<Arrived, BrowserError> {
         let limit = Duration::from_secs(2).min(self.deadline.saturating_duration_since(Instant::now()));
         let expression = "[document.title,performance.getEntriesByType('navigation')[0]?.responseStatus||0]";
@@ -190,11 +208,7 @@ impl Page {
         let before = self.begin();
         self.send("Page.navigateToHistoryEntry", json!({"entryId": entry["id"]})).await?;
         let arrived = |m: &Moment| m.commits != before.commits || m.within != before.within;
-        let limit = self.until(ANSWER).saturating_duration_since(Instant::now());
-        let came = self
-            .tab
-            .wait_for(limit, |s| (arrived(&s.moment) || s.moment.aborted != before.aborted || s.lost.is_some()).then_some(()))
-            .await;
+        let came = self.come(&before).await;
         let now = self.tab.look(|s| s.moment.clone());
         if let Some(refused) = now.refused {
             return Err(refused.into());
@@ -203,7 +217,7 @@ impl Page {
             let what = format!(
                 "the {word} page {} did not come{}",
                 entry["url"].as_str().unwrap_or_default(),
-                if came.is_some() { ": the navigation was aborted" } else { "" }
+                if came { ": the navigation was aborted" } else { "" }
             );
             return Err(BrowserError::TimedOut { what, after: ANSWER });
         }
@@ -221,12 +235,7 @@ impl Page {
         self.tab.ensure_ready().await?;
         let before = self.begin();
         self.send("Page.reload", json!({"ignoreCache": bypass_cache})).await?;
-        let limit = self.until(ANSWER).saturating_duration_since(Instant::now());
-        self.tab
-            .wait_for(limit, |s| {
-                (s.moment.commits != before.commits || s.moment.aborted != before.aborted || s.lost.is_some()).then_some(())
-            })
-            .await;
+        self.come(&before).await;
         let now = self.tab.look(|s| s.moment.clone());
         if let Some(refused) = now.refused {
             return Err(refused.into());

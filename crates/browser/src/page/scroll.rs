@@ -30,7 +30,7 @@ pub struct Scrolled {
     /// How far it moved down; 0 at the end.
     pub moved_y: i64,
     /// What was scrolled: the page, or the nearest element around the named one that scrolls.
-    pub scrolled: String,
+    pub area: String,
 }
 
 impl Page {

@@ -37,9 +37,10 @@ impl Page {
         }
         let now = self.tab.look(|s| s.moment.clone());
         if now.aborted != before.aborted && now.downloads == before.downloads {
-            let begun = before.downloads;
-            self.tab.wait_for(TURN, |s| (s.moment.downloads != begun).then_some(())).await;
+            let (begun, commits) = (before.downloads, before.commits);
+            self.tab.wait_for(TURN, |s| (s.moment.downloads != begun || s.moment.commits != commits).then_some(())).await;
         }
+        let now = self.tab.look(|s| s.moment.clone());
         let navigated = now.commits != before.commits;
         if navigated {
             self.tab.wait_for(end.saturating_duration_since(Instant::now()), |s| (s.dom_ready() || s.lost.is_some()).then_some(())).await;

@@ -78,6 +78,9 @@
 
   const inFrame = (f, rest) => { D.held = f; return { state: 'frame', rest, name: D.name(f) }; };
 
+  // Input that comes before a new document is first drawn is dropped by the browser.
+  const undrawn = () => performance.now() < 1000 && document.visibilityState === 'visible' && !performance.getEntriesByType('paint').length;
+
   // Finds the element and waits until `ready(e)` has nothing against it (a text is a reason to wait, {stop} one not to).
   const settle = async ({ selector, wait, linger }, ready) => {
     const start = performance.now();
@@ -90,7 +93,7 @@
         if (now >= linger) return { state: 'none' };
       } else {
         D.held = e;
-        why = D.visible(e) ? await ready(e) : hiddenWhy(e);
+        why = undrawn() ? 'the page is not drawn yet' : D.visible(e) ? await ready(e) : hiddenWhy(e);
         if (why && why.stop) return { state: 'no', name: D.name(e), why: why.stop };
         if (!why) return { state: 'ok', name: D.name(e), matches: found.length, element: e };
         if (performance.now() - start >= wait) return { state: 'no', name: D.name(e), why };
@@ -239,6 +242,13 @@
     else getSelection().selectAllChildren(e);
     const rich = !form;
     return { kind: 'text', rich, multiline: rich || e.tagName === 'TEXTAREA', secret: e.type === 'password', empty: form ? e.value === '' : e.textContent === '' };
+  };
+  // Puts the head of a text with very many lines into the field that was made ready; its tail is typed after it.
+  D.prefill = ({ head }) => {
+    D.held.value = head;
+    const n = head.length;
+    D.held.setSelectionRange?.(n, n);
+    return { done: D.held.value.length };
   };
   // What the field that was last made ready holds now.
   D.reading = () => {

@@ -64,11 +64,10 @@
   const root = () => document.scrollingElement || document.documentElement;
   D.scroll = (args) => {
     const { x, y, selector } = args;
-    let area = null, named = null;
+    let area = null;
     if (selector) {
       const { e, answer } = first(args);
       if (answer) return answer;
-      named = e;
       for (let a = e; a && a !== document.body && a !== root(); a = D.up(a)) if (can(a, x, y)) { area = a; break; }
     } else if (root().scrollHeight <= innerHeight + 1 && root().scrollWidth <= innerWidth + 1 || (document.body && getComputedStyle(document.body).overflow === 'hidden')) {
       // A page whose window does not scroll: the largest part that does.
@@ -79,7 +78,7 @@
     t.scrollBy({ left: x, top: y, behavior: 'instant' });
     const moved = { movedX: Math.round(t.scrollLeft - fx), movedY: Math.round(t.scrollTop - fy) };
     const at = area ? { scrollLeft: Math.round(t.scrollLeft), scrollTop: Math.round(t.scrollTop) } : { scrollX: Math.round(scrollX), scrollY: Math.round(scrollY) };
-    return { state: 'ok', ...at, ...moved, scrolled: area ? D.name(area) : 'the page', other: !!named && named !== area };
+    return { state: 'ok', ...at, ...moved, area: area ? D.name(area) : 'the page' };
   };
 
   // Whether something that matches is there and can be seen; waits up to `linger` for it.

@@ -22,7 +22,7 @@ use self::state::State;
 pub(crate) use self::state::{Lost, Moment, Signal};
 use crate::error::BrowserError;
 use crate::policy::Policy;
-use crate::transport::{Route, TabId, Transport, TransportError};
+use crate::transport::{Route, TabId, Transport};
 
 /// The script that lives in a world of its own in every frame.
 const SCRIPT: &str = concat!(include_str!("../script/find.js"), include_str!("../script/act.js"), include_str!("../script/read.js"));
@@ -51,12 +51,12 @@ impl std::fmt::Debug for Tab {
 }
 
 impl Tab {
-    pub(crate) fn new(id: TabId, opener: Option<TabId>, transport: Arc<dyn Transport>, policy: Policy) -> Arc<Self> {
+    pub(crate) fn new(id: TabId, transport: Arc<dyn Transport>, policy: Policy) -> Arc<Self> {
         Arc::new(Self {
             id,
             transport,
             policy,
-            state: Mutex::new(State::new(opener)),
+            state: Mutex::new(State::default()),
             changed: Notify::new(),
             setup: tokio::sync::Mutex::new(()),
         })
@@ -207,9 +207,4 @@ impl Tab {
     pub(crate) fn left(end: Instant) -> Duration {
         end.saturating_duration_since(Instant::now())
     }
-}
-
-/// Whether a failed command only says that its session does not exist any more.
-pub(crate) fn is_gone(error: &TransportError) -> bool {
-    matches!(error, TransportError::NoTab { .. } | TransportError::Gone(_) | TransportError::NoSession)
 }

@@ -87,7 +87,6 @@ pub(crate) enum Reaction {
 /// The state of a tab.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    pub(crate) opener: Option<TabId>,
     pub(crate) frames: Frames,
     pub(crate) notices: Happened,
     pub(crate) moment: Moment,
@@ -106,10 +105,6 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(opener: Option<TabId>) -> Self {
-        Self { opener, ..Self::default() }
-    }
-
     /// What happened since this was last asked.
     pub(crate) fn take_notices(&mut self) -> Happened {
         let taken = self.notices.take();
@@ -353,7 +348,7 @@ mod tests {
     use serde_json::json;
 
     fn state() -> State {
-        let mut s = State::new(None);
+        let mut s = State::default();
         s.event(
             None,
             "Page.frameNavigated",
