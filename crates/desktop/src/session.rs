@@ -93,6 +93,8 @@ impl Session {
         while !self.services.answered.load(Ordering::Acquire) && std::time::Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
+        // A service that hangs is waited for once.
+        self.services.answered.store(true, Ordering::Release);
         state(&self.display, &self.services)
     }
 
@@ -151,6 +153,8 @@ impl Watcher {
                 () = self.sender.closed() => break,
                 _ = ticks.tick() => {}
             }
+            #[cfg(target_os = "linux")]
+            self.display.trim();
             let now = state(&self.display, &self.services);
             self.sender.send_if_modified(|last| {
                 let changed = *last != now;

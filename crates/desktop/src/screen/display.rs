@@ -147,6 +147,14 @@ impl Display {
         self.name.is_none()
     }
 
+    /// Frees the memory of pictures when none has been taken for a while.
+    pub(crate) fn trim(&self) {
+        let held = self.x11.lock().clone();
+        if let Some(x11) = held {
+            x11.trim();
+        }
+    }
+
     /// Asks the X server, once more over a new connection when the one held open turns out to be lost.
     pub(crate) fn ask<T>(&self, ask: impl Fn(&X11) -> Result<T>) -> Result<T> {
         let held = self.x11.lock().clone();

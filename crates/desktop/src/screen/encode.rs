@@ -81,7 +81,8 @@ pub(super) fn packed<'a>(image: &Image<'a>) -> std::borrow::Cow<'a, [u8]> {
 pub(super) fn png_within(image: &Image<'_>, limit: usize, effort: Effort) -> Result<Vec<u8>, u32> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     let mut rows = Rows::new(image, effort);
-    let sink = Within { bytes: Vec::with_capacity(limit.min(1 << 20)), limit };
+    // The compressor writes its first bytes unasked and takes no refusal there.
+    let sink = Within { bytes: Vec::with_capacity(limit.min(1 << 20)), limit: limit.max(4096) };
     let compressed = match effort {
         Effort::Least => least(&mut rows, sink),
         Effort::Some => some(&mut rows, sink),

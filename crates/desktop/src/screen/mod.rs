@@ -25,3 +25,4 @@ pub use display::Display;
 pub use encode::{Format, jpeg, png};
 pub use fit::{Fit, Picture, fit};
 pub use monitors::{Monitor, Screen};
+pub(crate) use native::screen_and_origin as native_screen;

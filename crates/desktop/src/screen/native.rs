@@ -49,6 +49,11 @@ pub(super) fn screen() -> Result<Screen> {
     placed().map(|(screen, ..)| screen)
 }
 
+/// What there is to see on, and where the system says that it begins: input is placed there.
+pub(crate) fn screen_and_origin() -> Result<(Screen, (i32, i32))> {
+    placed().map(|(screen, _, origin)| (screen, origin))
+}
+
 /// Takes a picture of `rect`, made of what each monitor shows of it.
 pub(super) fn capture(rect: Option<Rect>) -> Result<Capture> {
     let (screen, found, _) = placed()?;

@@ -5,6 +5,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use x11rb::connection::{Connection, RequestConnection as _};
@@ -13,6 +14,8 @@ use x11rb::rust_connection::RustConnection;
 
 /// A capture is read by one encoder and perhaps OCR: more segments than this are not kept.
 const KEPT: usize = 3;
+/// Pages that nobody needed for so long go back to the system.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// One mapping, known to the server as `seg`.
 struct Segment {
@@ -59,7 +62,8 @@ impl Drop for Segment {
 /// Segments in store, for one connection.
 pub(super) struct Pool {
     conn: Arc<RustConnection>,
-    free: Mutex<Vec<Segment>>,
+    /// With the time at which each was last used.
+    free: Mutex<Vec<(Segment, Instant)>>,
 }
 
 impl Pool {
@@ -79,8 +83,8 @@ impl Pool {
     pub(super) fn lease(self: &Arc<Self>, len: usize) -> Option<Lease> {
         let kept = {
             let mut free = self.free.lock();
-            let found = free.iter().position(|s| s.len >= len && s.len / 4 <= len);
-            found.map(|i| free.swap_remove(i))
+            let found = free.iter().position(|(s, _)| s.len >= len && s.len / 4 <= len);
+            found.map(|i| free.swap_remove(i).0)
         };
         let segment = match kept {
             Some(segment) => segment,
@@ -92,12 +96,22 @@ impl Pool {
     fn give_back(&self, segment: Segment) {
         let surplus = {
             let mut free = self.free.lock();
-            free.push(segment);
+            free.push((segment, Instant::now()));
             (free.len() > KEPT).then(|| free.remove(0))
         };
-        if let Some(old) = surplus {
+        self.detach(surplus);
+    }
+
+    /// Gives back what has been idle for a while: a large screen's pages are most of an idle worker's memory.
+    pub(super) fn trim(&self) {
+        let idle: Vec<_> = self.free.lock().extract_if(.., |(_, used)| used.elapsed() > IDLE).collect();
+        self.detach(idle);
+    }
+
+    fn detach(&self, segments: impl IntoIterator<Item = (Segment, Instant)>) {
+        for (segment, _) in segments {
             // The server unmaps its side; a lost connection has done so already.
-            let _ = self.conn.shm_detach(old.seg);
+            let _ = self.conn.shm_detach(segment.seg);
             let _ = self.conn.flush();
         }
     }

@@ -176,6 +176,13 @@ impl X11 {
         super::monitors::scale_of(&String::from_utf8_lossy(&resources), |name| std::env::var(name).ok())
     }
 
+    /// Frees the memory of pictures when none has been taken for a while.
+    pub(super) fn trim(&self) {
+        if let Some(pool) = &self.pool {
+            pool.trim();
+        }
+    }
+
     /// Takes a picture of `rect`, cut at the edge of the screen.
     pub(crate) fn capture(&self, rect: Option<Rect>) -> Result<Capture> {
         if !self.layout.is_known() {
