@@ -23,6 +23,12 @@ pub struct PairingCode {
     pub expires_in: Duration,
 }
 
+impl std::fmt::Display for PairingCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.code)
+    }
+}
+
 #[derive(Debug)]
 struct Live {
     code: String,
