@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answer;
-use crate::endpoint::{SESSION, VERSION};
+use crate::endpoint::{CONVERSATION, SESSION, VERSION};
 use crate::rpc::{self, BATCHING, BUSY, INTERNAL_ERROR, INVALID_REQUEST, Incoming, Message, RpcError};
 
 /// How long the next message waits for the one before it to have been taken, so that calls sent in one go start in order.
@@ -53,6 +53,8 @@ pub(crate) struct Conversation {
     in_flight: Mutex<HashMap<String, CancellationToken>>,
     tasks: TaskTracker,
     over: CancellationToken,
+    /// 128 random bits: what is remembered for this line is its own.
+    id: String,
 }
 
 impl Conversation {
@@ -65,6 +67,7 @@ impl Conversation {
             in_flight: Mutex::default(),
             tasks: TaskTracker::new(),
             over: CancellationToken::new(),
+            id: format!("{:032x}", rand::random::<u128>()),
         })
     }
 
@@ -86,13 +89,15 @@ impl Conversation {
         self.tasks.wait().await;
     }
 
-    /// Ends everything under way and the session.
+    /// Ends everything under way, the session, and what was remembered for this line.
     pub(crate) async fn close(&self) {
         self.over.cancel();
-        let state = self.state.lock().clone();
-        if state.session.is_some() {
-            let _ = self.upstream.send(Method::DELETE, self.headers(), Bytes::new(), false).await;
+        let mut headers = self.headers();
+        if headers.contains_key(SESSION) {
+            let _ = self.upstream.send(Method::DELETE, headers.clone(), Bytes::new(), false).await;
+            headers.remove(SESSION);
         }
+        let _ = self.upstream.send(Method::DELETE, headers, Bytes::new(), false).await;
     }
 
     /// Ends what has no end of its own (subscriptions), so that `drained` can come true.
@@ -114,7 +119,8 @@ impl Conversation {
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(http::header::ACCEPT, accept);
         headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in [(SESSION, &state.session), (VERSION, &state.version)] {
+        let line = Some(self.id.clone());
+        for (name, value) in [(SESSION, &state.session), (VERSION, &state.version), (CONVERSATION, &line)] {
             if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
                 headers.insert(HeaderName::from_static(name), value);
             }

@@ -30,6 +30,9 @@ use crate::store::FileStore;
 
 pub(crate) const SESSION: &str = "mcp-session-id";
 pub(crate) const VERSION: &str = "mcp-protocol-version";
+/// By this our own lines (stdio, SSE) say which of them a request without a session came by: two never share what the
+/// worker remembers for one. It tells apart, it lets nobody in; whoever sends it needs the same token anyway.
+pub(crate) const CONVERSATION: &str = "deskhand-conversation";
 
 /// Largest `initialize` in bytes: it is kept as long as its session.
 const OPENING: usize = 64 * 1024;
@@ -170,6 +173,7 @@ impl Endpoint {
     /// Answers a POST whose body has been read.
     pub async fn post(&self, caller: Caller, parts: &Parts, bytes: Bytes) -> Response<Body> {
         let headers = &parts.headers;
+        let caller = Caller { session: conversation(headers), ..caller };
         let incoming = match rpc::read(&bytes) {
             Ok(incoming) => incoming,
             Err(error) => return answer::error(error_status(headers, &error), &error),
@@ -342,6 +346,12 @@ async fn as_json(id: Value, response: Response<Body>) -> Response<Body> {
         }
     };
     answer::patiently(answer, Taste::Json).await
+}
+
+/// The line that a request came by, if it says so in the form that ours have.
+pub(crate) fn conversation(headers: &HeaderMap) -> Option<String> {
+    let id = header(headers, CONVERSATION)?;
+    (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
 }
 
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

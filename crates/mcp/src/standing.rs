@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::answer::{self, Held, Taste};
 use crate::body;
-use crate::endpoint::{Endpoint, SESSION, VERSION, header, refusal, too_many_streams};
+use crate::endpoint::{Endpoint, SESSION, VERSION, conversation, header, refusal, too_many_streams};
 use crate::revisions::{Order, tidy};
 use crate::rpc::MODERN;
 use crate::service::Caller;
@@ -38,6 +38,10 @@ impl Endpoint {
     }
 
     pub(crate) async fn delete(&self, caller: Caller, parts: Parts) -> Response<Body> {
+        if let (Some(line), None, Some(service)) = (conversation(&parts.headers), parts.headers.get(SESSION), &self.inner.service) {
+            service.session_closed(&Caller { session: Some(line), ..caller });
+            return no_content();
+        }
         if header(&parts.headers, VERSION).is_some_and(|version| version >= MODERN) {
             return body::method_not_allowed("POST");
         }
@@ -53,8 +57,12 @@ impl Endpoint {
             return tidy(response, &Value::Null, true).await;
         }
         self.inner.sessions.erase(&session);
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        response
+        no_content()
     }
+}
+
+fn no_content() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
 }

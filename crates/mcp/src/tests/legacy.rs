@@ -88,7 +88,7 @@ async fn calls_are_cancelled_by_word_and_by_leaving() {
     let path = line.path.clone();
     drop(line);
     until("cancelled", || desk.fake.cancelled.load(Ordering::SeqCst) == 2).await;
-    until("session over", || desk.fake.closed.load(Ordering::SeqCst) == 1).await;
+    until("session and line over", || desk.fake.closed.load(Ordering::SeqCst) == 2).await;
     assert_eq!(desk.ask("POST", &path).header("Content-Type", "application/json").body("{}").send().await.status, 404);
 }
 

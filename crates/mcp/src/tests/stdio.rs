@@ -102,7 +102,7 @@ async fn requests_are_answered_in_any_split() {
         assert_eq!(client.hear().await["error"]["code"], code, "{body}");
     }
     client.finish().await;
-    until("the session ended with it", || desk.fake.closed.load(Ordering::SeqCst) == 1).await;
+    until("the session and the line ended with it", || desk.fake.closed.load(Ordering::SeqCst) == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,4 +215,20 @@ async fn answers_under_way_are_written_after_input_ended() {
     client.write.shutdown().await.unwrap();
     assert_eq!(client.hear().await["result"]["content"][0]["text"], "waited");
     tokio::time::timeout(Duration::from_secs(20), client.end).await.expect("it does not end").unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_lines_without_sessions_are_two_conversations() {
+    let desk = Desk::start().await;
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let mut client = Client::start(&at(&desk));
+        for id in 0..2 {
+            client.say(call(id, "line", json!({}))).await;
+            seen.push(client.hear().await["result"]["content"][0]["text"].as_str().unwrap().to_owned());
+        }
+        client.finish().await;
+    }
+    assert_eq!((seen[0].len(), seen[0] == seen[1], seen[2] == seen[3], seen[0] == seen[2]), (32, true, true, false), "{seen:?}");
+    until("both let go", || desk.fake.closed.load(Ordering::SeqCst) == 2).await;
 }

@@ -77,6 +77,7 @@ impl Fake {
             "zeta" => Ok(Outcome::error("zeta is not there")),
             "echo" => Ok(text(call.arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned())),
             "whoami" => Ok(text(format!("{} {:?} {}", call.caller.principal.name(), call.caller.client, call.caller.session.is_some()))),
+            "line" => Ok(text(call.caller.session.clone().unwrap_or_default())),
             "wait" => {
                 let ms = call.arguments.get("ms").and_then(Value::as_u64).unwrap_or(60_000);
                 if let Some(progress) = &call.progress {
