@@ -8,6 +8,7 @@ const VERSION = "1.3";
 export class Debugging {
   constructor(chrome) {
     this.api = chrome.debugger;
+    this.tabs = chrome.tabs;
     // tabId → promise of the attachment. A settled one stays while the session lives.
     this.sessions = new Map();
   }
@@ -31,6 +32,8 @@ export class Debugging {
   async #open(tabId) {
     const target = { tabId };
     try {
+      // A tab that the browser put away to save memory has no page that could answer.
+      if ((await this.tabs.get(tabId)).discarded) await this.tabs.reload(tabId);
       await this.api.attach(target, VERSION);
     } catch (error) {
       if (!/already attached/i.test(String(error?.message))) throw attachFault(error);

@@ -35,6 +35,7 @@ export function fakeChrome() {
       create: async ({ url, active, windowId = 1 }) => chrome.open(url, { active, windowId }),
       remove: async (id) => void (need(id), tabs.delete(id), chrome.tabs.onRemoved.fire(id)),
       update: async (id, more) => Object.assign(need(id), more),
+      reload: async (id) => void Object.assign(need(id), { discarded: false }),
       group: async ({ tabIds, groupId, createProperties }) => {
         const id = groupId ?? next++;
         groups.set(id, groups.get(id) ?? { windowId: createProperties.windowId });
@@ -54,6 +55,7 @@ export function fakeChrome() {
       onEvent: event(), onDetach: event(),
       attach: async ({ tabId }) => {
         const tab = need(tabId);
+        if (tab.discarded) return new Promise(() => {});
         if (tab.held || attached.has(tabId)) throw new Error(`Another debugger is already attached to the tab with id: ${tabId}.`);
         if (tab.url.startsWith("chrome:")) throw new Error("Cannot access a chrome:// URL");
         attached.add(tabId);

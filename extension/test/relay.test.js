@@ -249,3 +249,13 @@ test("the popup speaks of the tab in front, or of the one before it when it is a
   assert.equal(await here(popup), first.id);
   assert.equal(await here({ ...popup, openerTabId: undefined }), later.id);
 });
+
+test("a lent tab that the browser put away is loaded again when it is needed", async () => {
+  const { chrome, relay, ledger, id, tab, told } = await lent();
+  const away = chrome.open("https://example.org/", { discarded: true });
+  relay.tabReplaced(away.id, tab.id);
+  assert.equal(ledger.find(id).tabId, away.id);
+  assert.equal(told.at(-1)[1].reason, "replaced");
+  await send(relay, id, "Runtime.evaluate");
+  assert.ok(chrome.attached.has(away.id));
+});

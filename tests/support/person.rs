@@ -128,14 +128,23 @@ impl Person {
         self.command(None, "Target.closeTarget", json!({ "targetId": target })).await;
     }
 
-    /// Opens the popup's page as a tab.
+    /// Opens the popup's page as a tab. It wakes the service worker, as every use of the popup does.
     pub async fn popup(&self) -> Page<'_> {
         let url = format!("chrome-extension://{EXTENSION_ID}/popup/popup.html");
-        // The extension is there once its service worker is.
-        self.worker().await.detach().await;
-        let target = self.open(&url).await;
-        let page = self.attach(target).await;
-        page.until("document.body?.dataset.link !== undefined").await;
+        let page = until("the popup's page", || async {
+            let page = self.attach(self.open(&url).await).await;
+            // Before the extension is loaded, Chromium shows an error page.
+            for _ in 0..40 {
+                if page.attempt("document.readyState === 'complete' && location.href").await == Ok(Value::from(url.as_str())) {
+                    return Some(page);
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            page.close().await;
+            None
+        })
+        .await;
+        page.until("document.body.dataset.link !== undefined").await;
         page
     }
 
