@@ -11,7 +11,9 @@ use crate::support::worker::Worker;
 
 fn pages(path: &str) -> String {
     let body = match path {
-        "/prompts" => "<h1>prompts</h1><button id=b onclick=\"tell('clicked')\">b</button><script>setInterval(() => prompt('x'), 500)</script>",
+        "/prompts" => {
+            "<h1>prompts</h1><button id=b onclick=\"tell('clicked')\">b</button><script>setInterval(() => prompt('x'), 500)</script>"
+        }
         "/one" => {
             "<h1>one</h1><button id=small style='width:20px;height:20px' onclick=\"tell('small ' + event.isTrusted)\">s</button>\
              <button id=pop onclick=\"window.open('/popped')\">pop</button> <a id=blank target=_blank href=/blank>blank</a>\

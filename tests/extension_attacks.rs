@@ -50,7 +50,11 @@ async fn strangers_are_refused_before_a_frame_is_read() {
         assert_eq!(dial(&worker, "/extension", &[("origin", origin), (SECRET, &offered)]).await.err(), Some(403), "{origin}");
     }
     let own = format!("http://{}", address(&worker));
-    assert_eq!(dial(&worker, "/extension", &[("origin", &own), (SECRET, &offered)]).await.err(), Some(403), "our own origin is no extension");
+    assert_eq!(
+        dial(&worker, "/extension", &[("origin", &own), (SECRET, &offered)]).await.err(),
+        Some(403),
+        "our own origin is no extension"
+    );
     assert_eq!(dial(&worker, "/extension", &[(SECRET, &offered)]).await.err(), Some(403), "no Origin");
     let twice = [("origin", ours.as_str()), ("origin", ours.as_str()), (SECRET, offered.as_str())];
     assert!(dial(&worker, "/extension", &twice).await.is_err(), "two Origins");

@@ -107,8 +107,7 @@ impl Person {
     }
 
     async fn attach(&self, target: String) -> Page<'_> {
-        let answer =
-            self.command(None, "Target.attachToTarget", json!({ "targetId": target, "flatten": true })).await;
+        let answer = self.command(None, "Target.attachToTarget", json!({ "targetId": target, "flatten": true })).await;
         Page { person: self, target, session: answer["sessionId"].as_str().unwrap().to_owned() }
     }
 
@@ -153,10 +152,7 @@ impl Person {
         let worker = self.worker().await;
         worker.eval("chrome.action.openPopup()").await;
         worker.detach().await;
-        self.find("the popup", |t| {
-            t["url"].as_str().is_some_and(|u| u.ends_with("/popup/popup.html"))
-        })
-        .await
+        self.find("the popup", |t| t["url"].as_str().is_some_and(|u| u.ends_with("/popup/popup.html"))).await
     }
 
     /// The extension's service worker, woken if it sleeps.
