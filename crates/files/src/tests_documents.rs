@@ -166,6 +166,9 @@ fn old_workbooks_are_read_and_their_claims_are_not_believed() {
     assert_eq!((reading.format, reading.text.as_str()), ("xls", "=== Sheet: Old ===\n1\n\n\t2.5\n"));
     let many: Vec<_> = (0..600).map(|row| (row, 0, f64::from(row))).collect();
     assert!(desk.read_bytes(&old_workbook(&many, &giant)).unwrap().text.ends_with("\n599\n"), "larger than a small stream");
+    let unpadded = old_workbook(&many, &giant);
+    let end = unpadded.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    assert!(desk.read_bytes(&unpadded[..end]).is_ok(), "the last sector is not filled");
     let corners = [(0, 0, 1.0), (65_535, 255, 2.0)];
     assert!(matches!(desk.read_bytes(&old_workbook(&corners, &giant)), Err(FilesError::TooLarge { .. })));
 }

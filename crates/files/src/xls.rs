@@ -100,6 +100,8 @@ fn workbook_stream(source: &Source<'_>) -> Result<Vec<u8>, FilesError> {
     file.seek(SeekFrom::Start(0)).map_err(|error| FilesError::from_io(source.asked, error))?;
     let mut whole = Vec::new();
     file.take(MAX_STREAM + 1).read_to_end(&mut whole).map_err(|error| FilesError::from_io(source.asked, error))?;
+    // Some programs do not fill the last sector.
+    whole.resize(whole.len().next_multiple_of(512), 0);
     let mut outer = cfb::CompoundFile::open(Cursor::new(whole)).map_err(|error| damaged(source, &error))?;
     if outer.exists("/EncryptedPackage") {
         return Err(locked(source));
