@@ -1,0 +1,16 @@
+//! The gateway and the executor against each other and against scripted peers, in one process, with a desk that only
+//! counts. What needs the real binary or a real desktop is in the root package's tests.
+
+mod accounts;
+mod contract;
+mod cron;
+mod executor;
+mod faults;
+mod house;
+mod keyring;
+mod legacy;
+mod modern;
+mod page;
+mod postgres;
+mod proxy;
+mod servers;
