@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::wire::{Ask, Bridge, call, peak_kb, request, until};
 use crate::support::worker::Worker;
@@ -58,6 +58,18 @@ async fn a_flood_of_openings_leaves_the_worker_at_work() {
     assert_eq!(full, 2900, "one hundred sessions, no more");
     assert!(peak_kb(worker.pid()) < before + 64_000, "{before} kB became {} kB", peak_kb(worker.pid()));
     assert!(worker.call("computer_whitelist", json!({})).await.ok, "service goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_do_not_shut_the_owner_out() {
+    let worker = Worker::without_display().await;
+    let address = worker.url.trim_start_matches("http://").split('/').next().unwrap();
+    let mut idle = Vec::new();
+    for _ in 0..800 {
+        idle.push(TcpStream::connect(address).await.unwrap());
+    }
+    assert!(worker.call("computer_whitelist", json!({})).await.ok);
+    drop(idle);
 }
 
 #[tokio::test(flavor = "multi_thread")]

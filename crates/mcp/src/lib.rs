@@ -8,6 +8,7 @@ mod auth;
 mod bare;
 mod batch;
 mod body;
+mod connections;
 mod conversation;
 mod door;
 mod endpoint;

@@ -183,8 +183,9 @@ fn check_params(request: &Request) -> Result<(), RpcError> {
             }
         }
         "tools/list" => match request.params.get("cursor") {
-            None | Some(Value::Null | Value::String(_)) => Ok(()),
-            Some(_) => refuse("Invalid params: \"cursor\" must be a string"),
+            None | Some(Value::Null) => Ok(()),
+            // Lists are never cut into pages here, so no cursor was ever given out.
+            Some(_) => refuse("Invalid params: unknown \"cursor\"; the list has one page"),
         },
         "initialize" => check_initialize(request),
         _ => Ok(()),

@@ -18,14 +18,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::answer;
+use crate::answer::{self, Held};
 use crate::auth::{Authenticator, Gatekeeper};
 use crate::body::{self, closing, method_not_allowed};
+use crate::connections::{Connections, Place};
 use crate::endpoint::Endpoint;
 use crate::error::McpError;
 use crate::guard::{Guard, OriginList, Refusal};
@@ -36,8 +36,8 @@ use crate::service::Caller;
 const HEADER_TIME: Duration = Duration::from_secs(30);
 /// Most headers in a request.
 const HEADERS: usize = 64;
-/// Most connections at once; further ones are closed unread.
-const CONNECTIONS: usize = 1024;
+/// Most connections at once: below the 1,024 open files that a process may usually have.
+const CONNECTIONS: usize = 768;
 /// Of a refused request's body at most so much is read (and thrown away), for at most so long.
 const REFUSED_BODY: u64 = 8 * 1024 * 1024;
 const REFUSED_TIME: Duration = Duration::from_secs(1);
@@ -146,7 +146,7 @@ impl Server {
 }
 
 async fn accept(listener: &TcpListener, table: &Arc<Table>, tracker: &TaskTracker, stop: &CancellationToken) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = Connections::new(CONNECTIONS);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
@@ -154,12 +154,8 @@ async fn accept(listener: &TcpListener, table: &Arc<Table>, tracker: &TaskTracke
         };
         match accepted {
             Ok((stream, peer)) => {
-                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
-                let (table, stop) = (Arc::clone(table), stop.clone());
-                tracker.spawn(async move {
-                    drive(stream, peer, table, stop).await;
-                    drop(place);
-                });
+                let Some(place) = connections.enter() else { continue };
+                tracker.spawn(drive(stream, peer, Arc::clone(table), Arc::new(place), stop.clone()));
             }
             Err(error) => {
                 // Out of file descriptors, mostly: others will end. Not a reason to stop serving.
@@ -170,11 +166,15 @@ async fn accept(listener: &TcpListener, table: &Arc<Table>, tracker: &TaskTracke
     }
 }
 
-async fn drive(stream: TcpStream, peer: SocketAddr, table: Arc<Table>, stop: CancellationToken) {
+async fn drive(stream: TcpStream, peer: SocketAddr, table: Arc<Table>, place: Arc<Place>, stop: CancellationToken) {
     let _ = stream.set_nodelay(true);
+    let seat = Arc::clone(&place);
     let service = service_fn(move |request: Request<Incoming>| {
-        let table = Arc::clone(&table);
-        async move { Ok::<_, Infallible>(finish(table.answer(request.map(Body::new), peer).await)) }
+        let (table, work) = (Arc::clone(&table), seat.work());
+        async move {
+            let response = finish(table.answer(request.map(Body::new), peer).await);
+            Ok::<_, Infallible>(response.map(|body| Held::wrap(body, work, |_| ())))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -190,6 +190,7 @@ async fn drive(stream: TcpStream, peer: SocketAddr, table: Arc<Table>, stop: Can
             }
             return;
         }
+        () = place.given_up() => return,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;

@@ -335,3 +335,50 @@ async fn strange_json_does_no_harm() {
     assert_eq!(desk.post([b'"', 0xff, 0xfe, b'"'].to_vec()).send().await.code(), -32700);
     assert_eq!(desk.rpc("ping", json!({})).await["result"], json!({}));
 }
+
+/// Idle connections by the thousand: the owner still gets in.
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_do_not_shut_the_owner_out() {
+    let desk = desk().await;
+    let mut idle = Vec::new();
+    for _ in 0..900 {
+        match TcpStream::connect(desk.address).await {
+            Ok(stream) => idle.push(stream),
+            Err(_) => break,
+        }
+        if idle.len() > 400 {
+            idle.remove(0);
+        }
+    }
+    assert_eq!(desk.rpc("ping", json!({})).await["result"], json!({}));
+    drop(idle);
+}
+
+/// Requests smuggled behind or inside others are answered one by one or not at all.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_request_hides_in_another() {
+    let desk = desk().await;
+    let body = typing();
+    let hidden = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        desk.host(),
+        body.len()
+    );
+    for extra in [
+        "Content-Length: 3\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 3",
+        "Transfer-Encoding: xchunked",
+        "Content-Length: 3\r\nContent-Length: 4",
+    ] {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{extra}\r\n\r\n0\r\n\r\n",
+            desk.host()
+        );
+        let mut stream = TcpStream::connect(desk.address).await.unwrap();
+        let _ = stream.write_all((head + &hidden).as_bytes()).await;
+        let mut all = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_secs(40), stream.read_to_end(&mut all)).await;
+        assert!(!String::from_utf8_lossy(&all).contains("typed"), "{extra}");
+    }
+    assert_eq!(desk.fake.started.load(Ordering::SeqCst), 0);
+}
