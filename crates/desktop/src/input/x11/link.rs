@@ -98,6 +98,12 @@ impl Link {
         })
     }
 
+    /// Whether the server lives inside a Wayland session.
+    pub(super) fn is_xwayland(&self) -> bool {
+        let asked = self.conn.query_extension(b"XWAYLAND").ok().and_then(|c| c.reply().ok());
+        asked.is_some_and(|e| e.present)
+    }
+
     /// Sends a fake key or button event. `code` is a keycode or a physical button.
     pub(super) fn fake(&self, kind: u8, code: u8) -> Result<()> {
         self.fake_at(kind, code, x11rb::NONE, (0, 0))

@@ -48,6 +48,11 @@ impl X11 {
 }
 
 impl X11 {
+    /// Whether the server only shows the windows of old programs inside a Wayland session.
+    pub(crate) fn is_xwayland(&self) -> bool {
+        self.link.is_xwayland()
+    }
+
     fn watch(&mut self) -> Result<&Watch> {
         let watch = match self.watch.take() {
             Some(watch) => watch,

@@ -1,0 +1,12 @@
+//! What the end-to-end tests stand on: displays, workers, witnesses. Everything ends with the test that started it.
+
+pub mod hand;
+pub mod lender;
+pub mod page;
+pub mod painter;
+pub mod person;
+pub mod server;
+pub mod terminal;
+pub mod window;
+pub mod wire;
+pub mod worker;
