@@ -52,8 +52,25 @@ pub(crate) mod x11 {
             0 => Ok(None),
             // The focus follows the pointer, or rests on the root: no window manager gave it to a window.
             id if id == 1 || id == x11.root => under_pointer(x11),
-            id => top_level(x11, id),
+            id => match top_level(x11, id)? {
+                // Between two windows a manager keeps the focus on a window of its own that nobody sees.
+                Some(top) if is_seen(x11, top)? => Ok(Some(top)),
+                _ => Ok(None),
+            },
         }
+    }
+
+    fn is_seen(x11: &X11, id: xproto::Window) -> Result<bool> {
+        let attributes = x11.conn.get_window_attributes(id).map_err(lost)?;
+        let place = x11.conn.translate_coordinates(id, x11.root, 0, 0).map_err(lost)?;
+        let geometry = x11.conn.get_geometry(id).map_err(lost)?;
+        let (Some(a), Some(p), Some(g)) = (gone(attributes.reply())?, gone(place.reply())?, gone(geometry.reply())?) else {
+            return Ok(false);
+        };
+        let (width, height) = x11.size()?;
+        let rect = Rect::new(p.dst_x.into(), p.dst_y.into(), g.width.into(), g.height.into());
+        let shown = a.class == xproto::WindowClass::INPUT_OUTPUT && a.map_state == MapState::VIEWABLE;
+        Ok(shown && rect.intersection(&Rect::new(0, 0, width, height)).is_some())
     }
 
     /// The child of the root that `id` is or lies in; what a toolkit focuses may be a window inside its window.
