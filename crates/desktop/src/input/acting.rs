@@ -57,6 +57,7 @@ impl Inner {
     pub(super) fn act<T>(&self, action: impl FnOnce(&mut Acting<'_>) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
         let mut acting = Acting { inner: self, state: &mut state };
+        acting.notice_restart();
         let outcome = catch_unwind(AssertUnwindSafe(|| action(&mut acting)));
         match outcome {
             Ok(Ok(value)) => Ok(value),
@@ -159,6 +160,13 @@ impl Acting<'_> {
     fn let_everything_go(&mut self) {
         if let Err(e) = self.release() {
             tracing::warn!("letting go of held keys and buttons: {e}");
+        }
+    }
+
+    /// A display that was restarted since the last call is connected to anew, before anything is done.
+    fn notice_restart(&mut self) {
+        if let Some(Err(error)) = self.state.backend.as_mut().map(|b| b.settle()) {
+            self.after(&error);
         }
     }
 

@@ -37,6 +37,11 @@ impl Key {
     /// # Errors
     /// [`Error::Invalid`] with the names that are known.
     pub fn parse(name: &str) -> Result<Self> {
+        // `page-down`. Only when nothing else fits, for `ctrl-l` is a chord and not the left Control key.
+        Self::exact(name).or_else(|error| Self::exact(&name.replace('-', "")).map_err(|_| error))
+    }
+
+    fn exact(name: &str) -> Result<Self> {
         let mut chars = name.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
             return Ok(match c {
@@ -50,7 +55,7 @@ impl Key {
     }
 
     fn named(name: &str) -> Result<Self> {
-        let wanted: String = name.trim().chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase).collect();
+        let wanted: String = name.trim().chars().filter(|c| !matches!(c, '_' | ' ')).flat_map(char::to_lowercase).collect();
         if wanted.is_empty() {
             return if name.is_empty() { Err(unknown(name)) } else { Ok(Self::Char(' ')) };
         }
@@ -104,9 +109,10 @@ pub fn chord<S: AsRef<str>>(names: &[S]) -> Result<Vec<Key>> {
     let mut keys = Vec::new();
     for name in names {
         let name = name.as_ref();
-        match Key::parse(name) {
-            Ok(key) => keys.push(key),
-            Err(error) => keys.extend(joined(name).ok_or(error)?),
+        match (Key::exact(name), joined(name)) {
+            (Ok(key), _) => keys.push(key),
+            (Err(_), Some(together)) => keys.extend(together),
+            (Err(_), None) => keys.push(Key::parse(name)?),
         }
     }
     if keys.is_empty() {
@@ -129,7 +135,7 @@ fn joined(name: &str) -> Option<Vec<Key>> {
             Some(rest) => (rest.strip_suffix(sign)?, Some(Key::Char(sign))),
             None => (name, None),
         };
-        let keys: Option<Vec<Key>> = rest.split(sign).map(|part| Key::parse(part.trim()).ok()).collect();
+        let keys: Option<Vec<Key>> = rest.split(sign).map(|part| Key::exact(part.trim()).ok()).collect();
         let mut keys = keys.filter(|k| k.len() > 1 || last.is_some())?;
         keys.extend(last);
         Some(keys)
@@ -227,6 +233,8 @@ mod tests {
             ("+", "+"),
             ("ctrl+shift+t", "Control Shift t"),
             ("ctrl-c", "Control c"),
+            ("ctrl-l", "Control l"),
+            ("page-down", "Page_Down"),
             ("ctrl--", "Control -"),
         ];
         for (s, want) in chords {

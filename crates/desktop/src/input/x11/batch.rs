@@ -176,6 +176,7 @@ impl<'a> Batch<'a> {
             }
             self.link.key(code, true)?;
             if person {
+                self.link.journal.change(|e| e.keys.push(code));
                 self.link.account.shadows.lock().insert(code);
             }
         }

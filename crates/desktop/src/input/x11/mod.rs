@@ -53,6 +53,14 @@ impl X11 {
         self.link.is_xwayland()
     }
 
+    /// Keys were pressed again for a person who holds them: the watcher must be there when they let go.
+    fn mind_shadows(&mut self) {
+        let needed = !self.link.account.shadows.lock().is_empty();
+        if needed && let Err(e) = self.watch() {
+            tracing::warn!("a key that the person holds may stay down: {e}");
+        }
+    }
+
     fn watch(&mut self) -> Result<&Watch> {
         let watch = match self.watch.take() {
             Some(watch) => watch,
@@ -89,11 +97,15 @@ impl Backend for X11 {
     }
 
     fn type_text(&mut self, text: &str, cancel: &Cancel) -> Result<Typed> {
-        typing::type_text(&self.link, text, cancel)
+        let typed = typing::type_text(&self.link, text, cancel);
+        self.mind_shadows();
+        typed
     }
 
     fn press(&mut self, keys: &[Key], cancel: &Cancel) -> Result<()> {
-        chord::press(&self.link, keys, &self.holding, cancel)
+        let pressed = chord::press(&self.link, keys, &self.holding, cancel);
+        self.mind_shadows();
+        pressed
     }
 
     fn key_down(&mut self, key: Key, announce: &dyn Fn(&[u8])) -> Result<Vec<u8>> {

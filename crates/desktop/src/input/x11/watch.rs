@@ -18,6 +18,7 @@ use x11rb::protocol::xinput::{self, ConnectionExt as _, DeviceType, XIEventMask}
 use x11rb::protocol::xproto::{self, ConnectionExt as _, GrabMode, ModMask};
 
 use super::account::Account;
+use super::devices::{self, Hand as Whose};
 use super::keymap::{Keymap, LOCK};
 use super::link::Link;
 use crate::held::Journal;
@@ -187,6 +188,7 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     fn run(&mut self, mut ended: &UnixStream) -> Result<()> {
         let link = &self.shared.link;
+        release_shadows(link, &self.shared.account)?;
         loop {
             while let Some(event) = link.poll()? {
                 self.handle(&event)?;
@@ -255,6 +257,20 @@ impl Watcher<'_> {
             let _ = stop.presses.send(Instant::now());
         }
     }
+}
+
+/// Puts up what was pressed again for a person who has let go since.
+pub(super) fn release_shadows(link: &Link, account: &Account) -> Result<()> {
+    if account.shadows.lock().is_empty() {
+        return Ok(());
+    }
+    let still = devices::down_by(link, Whose::Real)?;
+    let mut shadows = account.shadows.lock();
+    for code in shadows.iter().filter(|c| !still.contains(c)) {
+        link.key(*code, false)?;
+    }
+    shadows.retain(|c| still.contains(c));
+    link.flush()
 }
 
 /// Devices that fake events come from: ours, and any other program's.
