@@ -24,16 +24,17 @@ impl Crop {
         Self { width: right - left, height: self.height, ink }
     }
 
-    /// Stretches of columns around `places` that begin and end between letters, joined where they meet.
+    /// Stretches of columns around `places` that begin and end between words, joined where they meet. They take a few
+    /// words along, for a letter is read better among others.
     pub(super) fn stretches(&self, places: &[(f32, f32)]) -> Vec<(usize, usize)> {
-        let empty: Vec<bool> = (0..self.width).map(|x| self.ink.iter().skip(x).step_by(self.width).all(|ink| *ink < VISIBLE)).collect();
-        let around = self.height * 3 / 2;
+        let around = self.height * 4;
         let column = |x: f32| (x.max(0.0) as usize).min(self.width);
+        let breaks = self.word_breaks();
         let mut stretches: Vec<(usize, usize)> = Vec::new();
         for (left, right) in places {
             let (left, right) = (column(*left).saturating_sub(around), (column(*right) + around).min(self.width));
-            let left = (left.saturating_sub(around)..=left).rev().find(|x| *x == 0 || empty[*x - 1]).unwrap_or(0);
-            let right = (right..(right + around).min(self.width)).find(|x| empty[*x]).unwrap_or(self.width);
+            let left = breaks.iter().rev().copied().find(|at| *at <= left).unwrap_or(0);
+            let right = breaks.iter().copied().find(|at| *at >= right).unwrap_or(self.width);
             match stretches.last_mut() {
                 Some(last) if left <= last.1 => last.1 = last.1.max(right),
                 _ => stretches.push((left, right)),
@@ -41,6 +42,25 @@ impl Crop {
         }
         stretches.retain(|(left, right)| left < right);
         stretches
+    }
+
+    /// The middles of the empty stretches that are as wide as a space.
+    fn word_breaks(&self) -> Vec<usize> {
+        let empty = |x: usize| self.ink.iter().skip(x).step_by(self.width).all(|ink| *ink < VISIBLE);
+        let (mut breaks, mut start) = (Vec::new(), None);
+        for x in 0..self.width {
+            match (empty(x), start) {
+                (true, None) => start = Some(x),
+                (false, Some(from)) => {
+                    if (x - from) * 10 >= self.height * 3 {
+                        breaks.push(usize::midpoint(from, x));
+                    }
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        breaks
     }
 }
 
@@ -70,7 +90,8 @@ pub(super) fn crop(regions: &Regions, line: &Found) -> Option<(Rect, Crop)> {
         }
     }
     let strongest = peaks.values().map(Peak::strength).max()?;
-    let ink = pixels.iter().map(|pixel| pixel.map_or(0, |(blob, away)| peaks.get(&blob).map_or(0, |peak| peak.ink(away, strongest)))).collect();
+    let ink =
+        pixels.iter().map(|pixel| pixel.map_or(0, |(blob, away)| peaks.get(&blob).map_or(0, |peak| peak.ink(away, strongest)))).collect();
     trimmed(&Crop { width, height, ink }, rect)
 }
 

@@ -159,8 +159,10 @@ mod tests {
     use super::*;
 
     fn line(words: &[(&str, i32)]) -> Line {
-        let words: Vec<Word> =
-            words.iter().map(|(t, x)| Word { text: (*t).into(), confidence: 1.0, rect: Rect::new(*x, 0, 10 * t.chars().count() as u32, 10) }).collect();
+        let words: Vec<Word> = words
+            .iter()
+            .map(|(t, x)| Word { text: (*t).into(), confidence: 1.0, rect: Rect::new(*x, 0, 10 * t.chars().count() as u32, 10) })
+            .collect();
         let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
         let rect = words.iter().map(|w| w.rect).reduce(|a, b| a.union(&b)).unwrap();
         Line { text, confidence: 1.0, rect, words }

@@ -69,6 +69,10 @@ fn is_frame(regions: &Regions, blob: &Blob) -> bool {
     if contents.is_empty() {
         return width > height * 5 / 2 && outlined(regions, blob) >= 80;
     }
+    // The strokes of a huge 0 or B are grounds of their own, and what is inside them is on those.
+    if contents.len() <= 2 && height >= 28 && width * 10 <= height * 13 {
+        return false;
+    }
     let top = contents.iter().map(|b| b.top).min().unwrap_or(0);
     let bottom = contents.iter().map(|b| b.bottom).max().unwrap_or(0);
     (bottom - top) * 100 <= height * 70 && outlined(regions, blob) >= 75
@@ -104,9 +108,9 @@ impl Cutter<'_> {
     }
 
     fn bounds(&self, ids: &[u32]) -> (i32, i32, i32, i32) {
-        ids.iter().map(|id| self.blob(*id)).fold((i32::MAX, i32::MAX, i32::MIN, i32::MIN), |b, o| {
-            (b.0.min(o.left), b.1.min(o.top), b.2.max(o.right), b.3.max(o.bottom))
-        })
+        ids.iter()
+            .map(|id| self.blob(*id))
+            .fold((i32::MAX, i32::MAX, i32::MIN, i32::MIN), |b, o| (b.0.min(o.left), b.1.min(o.top), b.2.max(o.right), b.3.max(o.bottom)))
     }
 
     /// The height that letters have here: most blobs are not higher, so that dots and accents do not count.
@@ -124,7 +128,8 @@ impl Cutter<'_> {
         let several = bands.len() > 1;
         let gaps: Vec<Vec<(i32, i32)>> = bands.iter().map(|band| self.gaps(band)).collect();
         for (at, band) in bands.into_iter().enumerate() {
-            let near: Vec<&[(i32, i32)]> = (at.saturating_sub(2)..(at + 3).min(gaps.len())).filter(|n| *n != at).map(|n| gaps[n].as_slice()).collect();
+            let near: Vec<&[(i32, i32)]> =
+                (at.saturating_sub(2)..(at + 3).min(gaps.len())).filter(|n| *n != at).map(|n| gaps[n].as_slice()).collect();
             let cells = self.cells(band, &near);
             if cells.len() > 1 || several {
                 for cell in cells {
@@ -196,7 +201,8 @@ impl Cutter<'_> {
         let fragment = low * 20 <= high * 9 && gap * 10 <= high * 3 + 10 && together * 10 <= high * 16;
         let width = (a.2 - a.0).max(b.2 - b.0);
         let thin = high <= 3 || high * 4 <= together;
-        let strokes = thin && high * 3 <= width && gap <= width && together <= width * 5 / 4 && width <= TALL && upper.2.len() + lower.2.len() <= 4;
+        let strokes =
+            thin && high * 3 <= width && gap <= width && together <= width * 5 / 4 && width <= TALL && upper.2.len() + lower.2.len() <= 4;
         fragment || strokes
     }
 
@@ -206,8 +212,7 @@ impl Cutter<'_> {
         let (_, top, _, bottom) = self.bounds(&ids);
         let letter = self.letter_height(&ids);
         let line = if (bottom - top) * 10 <= letter * 16 { bottom - top } else { letter };
-        // Letters with ascenders and descenders are lower than their line; Han, kana, capitals and digits fill it.
-        let widest = if letter * 100 <= line * 82 { line * 95 / 100 } else { line * 3 / 4 }.max(4);
+        let widest = self.widest_space(&ids, line);
         let shared = |left: i32, right: i32| {
             let width = letter * 5 / 4;
             right - left >= width && near.iter().filter(|gaps| gaps.iter().any(|g| g.1.min(right) - g.0.max(left) >= width)).count() >= 3
@@ -224,6 +229,37 @@ impl Cutter<'_> {
             }
         }
         cells.into_iter().map(|c| c.1).collect()
+    }
+
+    /// The widest gap that is still a space in a line whose letters are `line` high. `ids` come from left to right.
+    fn widest_space(&self, ids: &[u32], line: i32) -> i32 {
+        let signs = self.signs(ids);
+        let mut heights: Vec<i32> = signs.iter().map(|sign| sign.height()).collect();
+        heights.sort_unstable();
+        if let Some(pitch) = pitch(&signs).filter(|pitch| *pitch * 10 <= line * 8) {
+            return pitch * 19 / 10;
+        }
+        // Han and kana are as wide as high and have no spaces between them; whatever is wider parts two labels.
+        let mut widths: Vec<i32> = signs.iter().map(Blob::width).collect();
+        widths.sort_unstable();
+        let square = heights[heights.len() / 2] * 100 > line * 75 && widths[widths.len() / 2] * 100 > line * 76;
+        if square { line * 3 / 4 } else { line * 95 / 100 }.max(4)
+    }
+
+    /// The blobs of a line, those above each other as one.
+    fn signs(&self, ids: &[u32]) -> Vec<Blob> {
+        let mut signs: Vec<Blob> = Vec::new();
+        for id in ids {
+            let blob = *self.blob(*id);
+            match signs.last_mut() {
+                Some(last) if blob.left < last.right => {
+                    (last.top, last.bottom) = (last.top.min(blob.top), last.bottom.max(blob.bottom));
+                    last.right = last.right.max(blob.right);
+                }
+                _ => signs.push(blob),
+            }
+        }
+        signs
     }
 
     /// A cell that cannot be cut at empty rows or columns: a line, or several whose letters touch.
@@ -247,7 +283,9 @@ impl Cutter<'_> {
     }
 
     fn push(&mut self, left: i32, top: i32, right: i32, bottom: i32, blobs: Vec<u32>) {
-        if bottom - top >= LOWEST_LINE && right - left >= 2 {
+        // A lone stroke is a cursor or a border.
+        let stroke = (right - left) * 7 < bottom - top;
+        if bottom - top >= LOWEST_LINE && !stroke {
             let rect = Rect::new(left, top, (right - left).cast_unsigned(), (bottom - top).cast_unsigned());
             self.found.push(Found { rect, ground: self.ground, blobs });
         }
@@ -269,4 +307,16 @@ impl Cutter<'_> {
         let (at, least) = inner.iter().enumerate().min_by_key(|(_, v)| **v)?;
         (*least * 3 <= peak).then(|| top + (margin + at) as i32)
     }
+}
+
+/// The distance from letter to letter in a font that gives all of them the same room.
+fn pitch(signs: &[Blob]) -> Option<i32> {
+    let middles: Vec<i32> = signs.iter().map(|sign| sign.left + sign.right).collect();
+    let steps: Vec<i32> = middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut sorted = steps.clone();
+    sorted.sort_unstable();
+    // Twice the distance, for the middles are twice the places.
+    let pitch = *sorted.get(sorted.len() / 3).filter(|pitch| sorted.len() >= 5 && **pitch > 4)?;
+    let even = |step: &&i32| (**step + pitch / 2) / pitch >= 1 && ((**step + pitch / 2) % pitch - pitch / 2).abs() * 100 <= pitch * 14;
+    (steps.iter().filter(even).count() * 10 >= steps.len() * 8).then_some(pitch / 2)
 }

@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rows that the network takes.
 const ROWS: usize = 48;
+/// Rows that the ink of a line is brought to: fewer make the run shorter and small letters unclear.
+const INK_ROWS: f32 = 30.0;
 /// Columns of white left and right of the ink.
 const MARGIN: usize = 10;
 /// Columns of the widest run; a longer line is squeezed.
@@ -151,8 +153,7 @@ struct Prepared {
 
 impl Prepared {
     fn of(crop: &Crop) -> Self {
-        let rows: f32 = std::env::var("INK_ROWS").ok().and_then(|v| v.parse().ok()).unwrap_or(30.0);
-        let scale = (rows / crop.height as f32).min(4.0);
+        let scale = (INK_ROWS / crop.height as f32).min(4.0);
         let widest = (WIDEST - 2 * MARGIN) as f32 / crop.width as f32;
         let (width, height, ink) = scaled(crop, scale.min(widest));
         Self { width, height, ink, columns: width + 2 * MARGIN, scale: width as f32 / crop.width as f32 }
@@ -177,7 +178,9 @@ fn runs(prepared: &[Prepared]) -> Vec<Vec<usize>> {
     for at in order {
         let columns = prepared[at].columns;
         match runs.last_mut() {
-            Some(run) if prepared[run[0]].columns * 9 <= columns * 10 && prepared[run[0]].columns * (run.len() + 1) <= RUN_COLUMNS => run.push(at),
+            Some(run) if prepared[run[0]].columns * 9 <= columns * 10 && prepared[run[0]].columns * (run.len() + 1) <= RUN_COLUMNS => {
+                run.push(at)
+            }
             _ => runs.push(vec![at]),
         }
     }
@@ -198,9 +201,12 @@ fn alphabet(model: &Model, file: &Path) -> Result<Vec<char>, String> {
         std::fs::read_to_string(&beside).map_err(|e| format!("{}: {e}", beside.display()))?
     } else {
         let found = model.metadata().fields().find(|(key, _)| *key == "character");
-        found.map(|(_, characters)| characters.to_owned()).ok_or_else(|| format!("it has no alphabet and {} is missing", beside.display()))?
+        found
+            .map(|(_, characters)| characters.to_owned())
+            .ok_or_else(|| format!("it has no alphabet and {} is missing", beside.display()))?
     };
-    let mut alphabet: Vec<char> = listed.split('\n').map(|line| line.trim_end_matches('\r')).filter_map(|line| line.chars().next()).collect();
+    let mut alphabet: Vec<char> =
+        listed.split('\n').map(|line| line.trim_end_matches('\r')).filter_map(|line| line.chars().next()).collect();
     alphabet.push(' ');
     Ok(alphabet)
 }

@@ -87,7 +87,12 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_unless(&self, image: &Image<'_>, region: Option<Rect>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
+    pub fn read_unless(
+        &self,
+        image: &Image<'_>,
+        region: Option<Rect>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Line>, OcrError> {
         let asked = region.unwrap_or_else(|| image.bounds());
         let outside = || OcrError::Region { region: asked.to_string(), width: image.width, height: image.height };
         let area = asked.intersection(&image.bounds()).ok_or_else(outside)?;
@@ -144,18 +149,14 @@ impl Reader {
     }
 
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
-        let t0 = std::time::Instant::now();
         let regions = Regions::of(view);
-        let t1 = t0.elapsed();
         let found = find(&regions);
-        let t2 = t0.elapsed();
         let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).collect();
-        if std::env::var("DBG").is_ok() { for b in &regions.blobs { eprintln!("B {} {} {} {} a{} g{:?}", b.left,b.top,b.width(),b.height(),b.area,b.ground);} for f in &found { eprintln!("L {} n{} g{}", f.rect, f.blobs.len(), f.ground);} }
-        if std::env::var("STEPS").is_ok() { eprintln!("regions {t1:?} find {t2:?} crop {:?}", t0.elapsed()); }
         drop(regions);
         let readings = self.readings(stack, &cut, cancelled)?;
         let mut lines: Vec<Line> =
             cut.iter().zip(readings).filter_map(|((rect, crop), reading)| line(*rect, crop, &reading, stack.certain())).collect();
+        without_insides(&mut lines);
         in_reading_order(&mut lines);
         Ok(lines)
     }
@@ -187,6 +188,13 @@ impl Reader {
         }
         Ok(readings.into_iter().map(|r| r.unwrap_or(Reading { glyphs: Vec::new() })).collect())
     }
+}
+
+/// The inside of a huge 0 or B looks like a letter of its own.
+fn without_insides(lines: &mut Vec<Line>) {
+    let boxes: Vec<Rect> = lines.iter().map(|line| line.rect).collect();
+    let inside = |a: &Rect, b: &Rect| a.intersection(b) == Some(*a) && a.height * 10 < b.height * 8;
+    lines.retain(|line| !boxes.iter().any(|other| inside(&line.rect, other)));
 }
 
 /// Rows from top to bottom, each from left to right. Lines are of one row when the middle of one is within the other.

@@ -261,12 +261,8 @@ fn ink_spans(labels: &[u32], width: usize, height: usize) -> (Vec<Span>, Vec<Run
 fn ground_around(labels: &[u32], width: usize, height: usize, edges: &[(usize, usize); 4]) -> Option<u32> {
     let at = |x: usize, y: usize| (x < width && y < height).then(|| labels[y * width + x]).filter(|l| l & INK == 0);
     let [left, right, top, bottom] = *edges;
-    let touched = [
-        at(left.0.wrapping_sub(1), left.1),
-        at(right.0 + 1, right.1),
-        at(top.0, top.1.wrapping_sub(1)),
-        at(bottom.0, bottom.1 + 1),
-    ];
+    let touched =
+        [at(left.0.wrapping_sub(1), left.1), at(right.0 + 1, right.1), at(top.0, top.1.wrapping_sub(1)), at(bottom.0, bottom.1 + 1)];
     let votes = |label: Option<u32>| touched.iter().filter(|t| **t == label).count();
     touched.into_iter().flatten().max_by_key(|label| votes(Some(*label)))
 }

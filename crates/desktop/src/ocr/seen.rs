@@ -40,7 +40,8 @@ impl Looks {
         let (_, look) = self.looks.iter().find(|(known, look)| known == id && look.area == area)?;
         let across = image.width.div_ceil(TILE);
         let differ = self.tiles(image).into_iter().zip(&look.tiles).zip(0_u32..).filter(|((now, then), _)| now != *then);
-        let place = |at: u32| Rect::new(area.x + (at % across * TILE).cast_signed(), area.y + (at / across * TILE).cast_signed(), TILE, TILE);
+        let place =
+            |at: u32| Rect::new(area.x + (at % across * TILE).cast_signed(), area.y + (at / across * TILE).cast_signed(), TILE, TILE);
         Some(differ.map(|(_, at)| place(at)).collect())
     }
 

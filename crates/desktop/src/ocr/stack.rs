@@ -8,10 +8,15 @@ use super::crop::Crop;
 use super::models::{ModelSize, model_folders};
 use super::pp::Pp;
 use super::reader::{Choice, ReaderOptions};
+use super::text::{letters, mean};
 use super::{Engine, Glyph, OcrError, Reading};
 
+/// A character that is less sure than this is read again by a more exact engine.
+const DOUBT: f32 = 0.85;
+/// A line shorter than this many times its height is read again as a whole.
+const SHORT: usize = 12;
 /// A lone sign that is read with less than this is a drawing; no engine needs to look again.
-const HOPELESS: f32 = 0.4;
+const HOPELESS: f32 = 0.3;
 
 /// The engines, first one first.
 pub(super) struct Stack {
@@ -58,19 +63,15 @@ impl Stack {
     /// One reading for each crop.
     pub(super) fn read(&self, crops: &[&Crop], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
         let Some((first, others)) = self.steps.split_first() else { return Ok(Vec::new()) };
-        let t = std::time::Instant::now();
         let mut readings = first.engine.read(crops, cancelled)?;
-        if std::env::var("STEPS").is_ok() { eprintln!("step 0 lines {} cols {} in {:?}", crops.len(), crops.iter().map(|n| n.width*30/n.height).sum::<usize>(), t.elapsed()); }
         for step in others {
-            let doubts: Vec<Doubt> = crops.iter().zip(&readings).enumerate().flat_map(|(at, (crop, reading))| step.doubts(at, crop, reading)).collect();
+            let doubts: Vec<Doubt> =
+                crops.iter().zip(&readings).enumerate().flat_map(|(at, (crop, reading))| step.doubts(at, crop, reading)).collect();
             if doubts.is_empty() {
                 continue;
             }
-            let t = std::time::Instant::now();
             let asked: Vec<&Crop> = doubts.iter().map(|doubt| doubt.part.as_ref().unwrap_or(crops[doubt.line])).collect();
-            if std::env::var("STEPS").is_ok() { eprint!("step {} lines {} cols {} ", step.engine.name(), asked.len(), asked.iter().map(|n| n.width*30/n.height).sum::<usize>()); }
             let read = step.engine.read(&asked, cancelled)?;
-            if std::env::var("STEPS").is_ok() { eprintln!(" in {:?}", t.elapsed()); }
             for (doubt, reading) in doubts.iter().zip(read) {
                 step.settle(doubt, reading, &mut readings[doubt.line]);
             }
@@ -91,10 +92,12 @@ struct Doubt {
 impl Step {
     /// What this step is to read again of a line.
     fn doubts(&self, line: usize, crop: &Crop, reading: &Reading) -> Vec<Doubt> {
+        let whole = || vec![Doubt { line, left: 0.0, right: f32::MAX, part: None }];
         if self.script.is_some() {
+            let letters = letters(crop, reading);
             let words = crop.width * 10 >= crop.height * 16;
-            let asked = words && (reading.confidence() < self.doubt || reading.leaves_ink_unread(crop));
-            return asked.then_some(Doubt { line, left: 0.0, right: f32::MAX, part: None }).into_iter().collect();
+            let asked = words && (mean(letters) < self.doubt || is_odd(letters) || reading.leaves_ink_unread(crop));
+            return if asked { whole() } else { Vec::new() };
         }
         let doubted = |g: &&Glyph| g.confidence < self.doubt && !g.character.is_whitespace();
         let unsure: Vec<(f32, f32)> = match reading.glyphs.as_slice() {
@@ -102,16 +105,21 @@ impl Step {
             glyphs => glyphs.iter().filter(doubted).map(|g| (g.left, g.right)).collect(),
         };
         let lone = crop.width * 10 < crop.height * 13;
-        if unsure.is_empty() || (lone && reading.confidence() < HOPELESS) {
+        let kana = reading.glyphs.iter().any(|g| is_kana(g.character));
+        if (unsure.is_empty() && !kana) || (lone && reading.confidence() < HOPELESS) {
             return Vec::new();
         }
-        let kana = reading.glyphs.iter().any(|g| matches!(g.character, '\u{3040}'..='\u{30ff}'));
+        // The fast network takes kana for Han; a short line is read best as a whole, and so is one with many doubts.
         let many = unsure.len() * 4 >= reading.glyphs.len();
-        let parts = if kana || many { Vec::new() } else { crop.stretches(&unsure) };
-        if parts.is_empty() || parts.iter().map(|(left, right)| right - left).sum::<usize>() * 10 >= crop.width * 8 {
-            return vec![Doubt { line, left: 0.0, right: f32::MAX, part: None }];
+        if kana || many || crop.width < crop.height * SHORT {
+            return whole();
         }
-        let cut = |(left, right): (usize, usize)| Doubt { line, left: left as f32, right: right as f32, part: Some(crop.columns(left, right)) };
+        let parts = crop.stretches(&unsure);
+        if parts.iter().map(|(left, right)| right - left).sum::<usize>() * 10 >= crop.width * 8 {
+            return whole();
+        }
+        let cut =
+            |(left, right): (usize, usize)| Doubt { line, left: left as f32, right: right as f32, part: Some(crop.columns(left, right)) };
         parts.into_iter().map(cut).collect()
     }
 
@@ -148,22 +156,37 @@ fn merged(new: &Reading, old: &Reading, script: Script) -> Reading {
         let known: Vec<Glyph> = old.glyphs.iter().copied().filter(|g| (left..right).contains(&f32::midpoint(g.left, g.right))).collect();
         let known = Reading { glyphs: known };
         let foreign = !letters.iter().any(|g| script.has(g.character));
-        glyphs.extend_from_slice(if foreign && known.confidence() >= 0.8 { &known.glyphs } else { letters });
+        let better = if foreign { known.confidence() >= 0.8 } else { known.confidence() >= 0.9 && mean(letters) < 0.75 };
+        glyphs.extend_from_slice(if better { &known.glyphs } else { letters });
         glyphs.extend(space);
     }
     Reading { glyphs }
 }
 
+/// Whether letters look like those of another script that were forced into Latin or Han: `CeHeran` for `Сенегал`, one
+/// doubtful Han sign for a syllable.
+fn is_odd(letters: &[Glyph]) -> bool {
+    let forced = |g: &Glyph| g.confidence < 0.6 && !g.character.is_ascii() && g.character.is_alphabetic();
+    let capital_inside = |three: &[Glyph]| {
+        let [a, b, c] = three else { return false };
+        a.character.is_ascii_lowercase() && "HBTKMREYPCXAON".contains(b.character) && (c.character.is_ascii_lowercase() || c.character.is_whitespace())
+    };
+    letters.iter().any(forced) || letters.windows(3).any(capital_inside)
+}
+
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}')
+}
+
 /// PP-OCR: the fast network for all, the large one for what that doubts.
 fn pp(options: &ReaderOptions, threads: usize) -> Result<Stack, OcrError> {
     let folders = model_folders(options.models_dir.clone());
-    let doubt = std::env::var("DOUBT").ok().and_then(|d| d.parse().ok()).unwrap_or(0.85);
-    let load = |size| Pp::load(&folders, size, threads).map(|pp| Step { engine: Box::new(pp), doubt, script: None });
+    let load = |size| Pp::load(&folders, size, threads).map(|pp| Step { engine: Box::new(pp), doubt: DOUBT, script: None });
     let mut steps = match options.size {
         ModelSize::Tiny => vec![load(ModelSize::Tiny)?],
         ModelSize::Small => vec![load(ModelSize::Small)?],
     };
-    if options.size == ModelSize::Small && std::env::var("ONLY").is_err() {
+    if options.size == ModelSize::Small {
         match load(ModelSize::Tiny) {
             Ok(tiny) => steps.insert(0, tiny),
             Err(OcrError::Unavailable { .. }) => {}
@@ -229,7 +252,7 @@ fn scripts(threads: usize) -> Vec<Step> {
     let installed = |language: &str| !Tesseract::installed(&[language]).is_empty();
     let load = |language: &str, script| {
         let engine = Box::new(Tesseract::new(&[language], threads).ok()?);
-        Some(Step { engine, doubt: 0.85, script: Some(script) })
+        Some(Step { engine, doubt: DOUBT, script: Some(script) })
     };
     known.into_iter().filter(|(language, _)| installed(language)).filter_map(|(language, script)| load(language, script)).collect()
 }

@@ -34,7 +34,8 @@ struct Instance(TessApi);
 unsafe impl Send for Instance {}
 
 impl Tesseract {
-    /// Readies it for `languages` (Tesseract's names), all of which must be installed.
+    /// Readies it for `languages` (Tesseract's names), all of which must be installed. Their data is loaded with the
+    /// first line.
     pub(super) fn new(languages: &[&str], threads: usize) -> Result<Self, OcrError> {
         let folders = data_folders();
         let has = |folder: &Path, language: &str| folder.join(format!("{language}.traineddata")).is_file();
@@ -48,10 +49,7 @@ impl Tesseract {
         if let Some(absent) = languages.iter().find(|l| !has(&folder, l)) {
             return Err(missing(absent));
         }
-        let engine = Self { folder, languages: languages.join("+"), idle: Mutex::new(Vec::new()), threads };
-        let instance = engine.start()?;
-        engine.idle.lock().push(instance);
-        Ok(engine)
+        Ok(Self { folder, languages: languages.join("+"), idle: Mutex::new(Vec::new()), threads })
     }
 
     /// Which of `languages` have data installed, in one folder.

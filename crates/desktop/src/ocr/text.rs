@@ -9,7 +9,9 @@ use super::image::Rect;
 use super::{Glyph, Line, Reading, Word};
 
 /// A single character is taken for text only when the recogniser is this sure.
-const SURE_OF_ONE: f32 = 0.60;
+const SURE_OF_ONE: f32 = 0.55;
+/// As above for braces, which stand alone in code and which no icon looks like.
+const SURE_OF_BRACE: f32 = 0.20;
 /// As above for what icons are mistaken for.
 const SURE_OF_DRAWING: f32 = 0.93;
 /// Ink from here on counts as a mark on the paper.
@@ -18,7 +20,7 @@ const MARK: u8 = 48;
 impl Reading {
     /// Mean probability of its characters, spaces aside; 0 when there are none.
     pub(super) fn confidence(&self) -> f32 {
-        mean(self.glyphs.iter().filter(|g| !g.character.is_whitespace()))
+        mean(&self.glyphs)
     }
 
     /// Whether a good part of the ink lies where no character was read: the rest is in letters unknown to the engine.
@@ -31,8 +33,10 @@ impl Reading {
     }
 }
 
-fn mean<'a>(glyphs: impl Iterator<Item = &'a Glyph>) -> f32 {
-    let (sum, count) = glyphs.fold((0.0, 0), |(sum, count), g| (sum + g.confidence, count + 1));
+/// Mean probability of characters, spaces aside; 0 when there are none.
+pub(super) fn mean<'a>(glyphs: impl IntoIterator<Item = &'a Glyph>) -> f32 {
+    let inked = glyphs.into_iter().filter(|g| !g.character.is_whitespace());
+    let (sum, count) = inked.fold((0.0, 0), |(sum, count), g| (sum + g.confidence, count + 1));
     if count == 0 { 0.0 } else { sum / count as f32 }
 }
 
@@ -79,11 +83,12 @@ fn gaps(columns: &[bool]) -> Vec<Span> {
 pub(super) fn line(rect: Rect, crop: &Crop, reading: &Reading, certain: f32) -> Option<Line> {
     let gaps = gaps(&marked_columns(crop));
     let (kept, letters) = without_icons(crop, &gaps, &reading.glyphs);
-    let confidence = mean(letters.iter().filter(|g| !g.character.is_whitespace()));
+    let confidence = mean(letters);
     let needed = match letters {
         [] => return None,
         [one] if is_drawing(one.character) || is_ambiguous(one.character) => SURE_OF_DRAWING,
-        [_] => SURE_OF_ONE.max(certain),
+        [one] if "{}".contains(one.character) => SURE_OF_BRACE,
+        [_] => SURE_OF_ONE,
         _ => certain,
     };
     if confidence < needed {
@@ -92,6 +97,11 @@ pub(super) fn line(rect: Rect, crop: &Crop, reading: &Reading, certain: f32) -> 
     let words: Vec<Word> = split(crop, &gaps, letters).into_iter().map(|glyphs| word(rect, crop, kept, &glyphs)).collect();
     let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then(|| Line { text, confidence, rect: tight(rect, crop, kept), words })
+}
+
+/// The characters of a reading without those that icons beside the text were taken for.
+pub(super) fn letters<'a>(crop: &Crop, reading: &'a Reading) -> &'a [Glyph] {
+    without_icons(crop, &gaps(&marked_columns(crop)), &reading.glyphs).1
 }
 
 /// The columns and characters that remain without an icon at either end.
@@ -103,7 +113,8 @@ fn without_icons<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> (Span, 
         let edge = (gap.left + gap.right) as f32 / 2.0;
         let inside = letters.iter().take_while(|g| middle(g) < edge).count();
         let small = gap.left - kept.left <= crop.height * 3 / 2;
-        if inside == letters.len() || !small || !is_icon(crop, Span { left: kept.left, right: gap.left }, *gap, trimmed(&letters[..inside])) {
+        if inside == letters.len() || !small || !is_icon(crop, Span { left: kept.left, right: gap.left }, *gap, trimmed(&letters[..inside]))
+        {
             break;
         }
         kept.left = gap.right;
@@ -192,11 +203,14 @@ fn is_space(crop: &Crop, gaps: &[Span], left: &Glyph, right: &Glyph, said: bool)
     let (from, to) = (middle(left), middle(right));
     let between = gaps.iter().filter(|g| g.right as f32 > from && (g.left as f32) < to).map(|g| g.right - g.left);
     let gap = between.max().unwrap_or(0) as f32 / crop.height.max(1) as f32;
+    let mark = is_mark(left.character) || is_mark(right.character);
     match (is_wide(left.character), is_wide(right.character)) {
-        (true, true) => gap >= 0.60,
+        // Their punctuation stands in the corner of its square.
+        (true, true) => gap >= if mark { 1.1 } else { 0.60 },
         (false, false) if is_hangul(left.character) && is_hangul(right.character) => gap >= 0.24,
-        (false, false) => said || gap >= 0.50,
-        _ if is_mark(left.character) || is_mark(right.character) => said && gap >= 0.30,
+        // In a font with equal room for all, a narrow letter has half a space on each side.
+        (false, false) => gap >= 0.80 || (said && gap >= 0.20),
+        _ if mark => said && gap >= 0.30,
         _ => gap >= 0.24 || (said && gap >= 0.15),
     }
 }
