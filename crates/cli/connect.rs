@@ -69,10 +69,9 @@ pub(crate) fn print(clients: &[ClientStatus]) {
     }
 }
 
-/// This program where it really is: a client must find it whatever becomes of a link to it.
+/// This program. A link to it is not followed where the system lets us tell: package managers move what is behind it.
 fn binary() -> Result<PathBuf> {
-    let path = std::env::current_exe().context("this program does not know where it is")?;
-    Ok(path.canonicalize().unwrap_or(path))
+    std::env::current_exe().context("this program does not know where it is")
 }
 
 fn environment() -> Result<Environment> {
