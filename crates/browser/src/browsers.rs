@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use schemars::JsonSchema;
@@ -112,6 +112,17 @@ pub struct Browsers {
     running: Mutex<Vec<Arc<Browser>>>,
     extensions: Mutex<Vec<(Arc<dyn Transport>, Arc<Browser>)>>,
     callers: Mutex<Callers>,
+    cdp_route: OnceLock<CdpRoute>,
+}
+
+/// Where a caller (by its scope) may attach to the managed browser, if it may.
+#[derive(Clone)]
+pub struct CdpRoute(pub Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+impl std::fmt::Debug for CdpRoute {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CdpRoute")
+    }
 }
 
 impl Browsers {
@@ -124,7 +135,19 @@ impl Browsers {
             running: Mutex::default(),
             extensions: Mutex::default(),
             callers: Mutex::default(),
+            cdp_route: OnceLock::new(),
         })
+    }
+
+    /// Says how callers may attach to the managed browser. The first word counts.
+    pub fn set_cdp_route(&self, route: CdpRoute) {
+        let _ = self.cdp_route.set(route);
+    }
+
+    /// Where this caller may attach to the managed browser.
+    #[must_use]
+    pub fn cdp_address(&self, caller: &str) -> Option<String> {
+        self.cdp_route.get().and_then(|route| (route.0)(caller))
     }
 
     /// What is allowed.
@@ -243,6 +266,17 @@ impl Browsers {
         let browser = self.choose(caller, naming).await?;
         let tab = self.seat(&browser, caller, shown).await?;
         Ok(Page::new(tab, deadline))
+    }
+
+    /// When a call failed because its tab is no more: the caller leaves it, and the error says what is next.
+    #[must_use]
+    pub fn after_loss(&self, caller: &str, error: BrowserError) -> BrowserError {
+        let BrowserError::NoTab { tab, .. } = error else { return error };
+        if self.callers.lock().current(caller) != Some(tab) {
+            return error;
+        }
+        self.callers.lock().seat(caller).leave(tab);
+        error.with_note(&self.next_of(caller))
     }
 
     fn next_of(&self, caller: &str) -> String {

@@ -97,7 +97,7 @@ impl BrowserError {
         if note.is_empty() {
             return self;
         }
-        let add = |s: String| format!("{s} {note}");
+        let add = |s: String| if s.ends_with(['.', ')']) { format!("{s} {note}") } else { format!("{s}. {note}") };
         match self {
             Self::Argument(s) => Self::Argument(add(s)),
             Self::Selector { selector, why } => Self::Selector { selector, why: add(why) },

@@ -25,7 +25,7 @@ mod tab;
 pub mod tab_ids;
 pub mod transport;
 
-pub use browsers::{Browsers, Choice, Naming, Setup, Source, TabRow};
+pub use browsers::{Browsers, CdpRoute, Choice, Naming, Setup, Source, TabRow};
 pub use error::BrowserError;
 pub use page::{
     Arrived, Attribute, Clicked, Content, Executed, Link, Links, Modifiers, Page, Picture, Pressed, Scrolled, Shot, TEXT_MAX, Typed,

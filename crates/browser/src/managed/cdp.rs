@@ -102,7 +102,8 @@ impl Cdp {
 /// What a carrier task does with each message of the browser.
 struct Inbox {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, CallError>>>,
-    told: mpsc::UnboundedSender<Told>,
+    /// None once the browser ended, so that its listeners hear the end.
+    told: Option<mpsc::UnboundedSender<Told>>,
 }
 
 impl Inbox {
@@ -110,7 +111,9 @@ impl Inbox {
         let Some(id) = message.get("id").and_then(Value::as_u64) else {
             let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else { return };
             let session = message.get("sessionId").and_then(Value::as_str).map(str::to_owned);
-            let _ = self.told.send(Told { session, method, params: message["params"].take() });
+            if let Some(told) = &self.told {
+                let _ = told.send(Told { session, method, params: message["params"].take() });
+            }
             return;
         };
         if let Some(waiting) = self.waiting.remove(&id) {
@@ -137,7 +140,7 @@ where
 {
     let (cdp, mut orders) = Cdp::new();
     let (told, events) = mpsc::unbounded_channel();
-    let inbox = Arc::new(Mutex::new(Inbox { waiting: HashMap::new(), told }));
+    let inbox = Arc::new(Mutex::new(Inbox { waiting: HashMap::new(), told: Some(told) }));
     let ended = Arc::clone(&cdp.ended);
     let reading = Arc::clone(&inbox);
     tokio::spawn(async move {
@@ -152,8 +155,9 @@ where
             frame.clear();
         }
         ended.lock().get_or_insert_with(|| "the browser ended".to_owned());
-        reading.lock().waiting.clear();
-        // The writer may wait for orders for ever; what it holds keeps the pipe open only as long as a `Cdp` lives.
+        let mut inbox = reading.lock();
+        inbox.waiting.clear();
+        inbox.told = None;
     });
     let writer_ended = Arc::clone(&cdp.ended);
     tokio::spawn(async move {

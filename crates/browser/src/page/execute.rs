@@ -13,6 +13,8 @@ use crate::error::BrowserError;
 
 /// Left for the answer to travel when a script is cut at the deadline.
 const MARGIN: Duration = Duration::from_millis(700);
+/// Handles to a script's values, let go together.
+const GROUP: &str = "deskhand-script";
 
 /// What a script gave.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -39,32 +41,48 @@ impl Page {
         if let Some(wrapped) = other_reading(script, &answer) {
             answer = self.evaluate(&wrapped).await?;
         }
+        // In a console's manner the value of a promise is the promise; what it comes to is wanted.
+        if answer["result"]["subtype"].as_str() == Some("promise")
+            && let Some(promise) = answer["result"]["objectId"].as_str()
+        {
+            let function = json!({"functionDeclaration": "function(){return this}", "objectId": promise, "awaitPromise": true, "objectGroup": GROUP, "serializationOptions": deep()});
+            answer = self.cut("Runtime.callFunctionOn", function).await?;
+        }
         if let Some(details) = answer.get("exceptionDetails") {
             return Err(BrowserError::Script(thrown(details)));
         }
         let result = &answer["result"];
         let done = self.written(result).await;
         if result["objectId"].is_string() {
-            let (tab, group) = (self.tab.clone(), json!({"objectGroup": "deskhand-script"}));
+            let (tab, group) = (self.tab.clone(), json!({"objectGroup": GROUP}));
             tokio::spawn(async move { tab.send("Runtime.releaseObjectGroup", group).await });
         }
         done
     }
 
     async fn evaluate(&self, script: &str) -> Result<Value, BrowserError> {
-        let limit = self.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN).max(Duration::from_millis(100));
         let params = json!({
             "expression": script,
             "replMode": true,
             "awaitPromise": true,
             "userGesture": true,
             "allowUnsafeEvalBlockedByCSP": true,
-            "objectGroup": "deskhand-script",
+            "objectGroup": GROUP,
             // Ends a script that never ends by itself; a promise that never settles is left alone.
-            "timeout": limit.as_millis() as u64,
-            "serializationOptions": {"serialization": "deep", "maxDepth": value::DEPTH, "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"}},
+            "timeout": self.limit().as_millis() as u64,
+            "serializationOptions": deep(),
         });
-        match tokio::time::timeout(limit, self.tab.send("Runtime.evaluate", params)).await {
+        self.cut("Runtime.evaluate", params).await
+    }
+
+    fn limit(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now()).saturating_sub(MARGIN).max(Duration::from_millis(100))
+    }
+
+    /// Sends what may run for long, and gives it up a little before the deadline.
+    async fn cut(&self, method: &str, params: Value) -> Result<Value, BrowserError> {
+        let limit = self.limit();
+        match tokio::time::timeout(limit, self.tab.send(method, params)).await {
             Ok(Err(error)) if error.is_navigation() => Err(BrowserError::Navigated(format!(
                 "the page navigated to {} while the script ran, so its result is lost; what it had done by then is done",
                 self.tab.url()
@@ -78,17 +96,21 @@ impl Page {
     /// The value, with a second look at objects of the browser that only `toJSON` or their own properties tell about.
     async fn written(&self, result: &Value) -> Result<Executed, BrowserError> {
         let kind = value::kind(result);
-        let opaque = result["deepSerializedValue"]["type"].as_str() == Some("platformobject")
-            || result["deepSerializedValue"]["type"].as_str() == Some("error");
+        let opaque =
+            matches!(result["deepSerializedValue"]["type"].as_str(), Some("platformobject" | "error" | "typedarray" | "arraybuffer"));
         let (true, Some(object)) = (opaque, result["objectId"].as_str()) else {
             return Ok(Executed { result: value::plain(result), kind });
         };
-        let function = "function(){if(this instanceof Error)return String(this.stack||this);const o={};for(const k in this){try{const v=this[k];if(typeof v!=='function')o[k]=Object(v)===v?String(v):v}catch{}}return typeof this.toJSON==='function'?this.toJSON():o}";
+        let function = "function(){if(ArrayBuffer.isView(this))return Array.from(this,v=>typeof v==='bigint'?v+'n':v);if(this instanceof ArrayBuffer)return Array.from(new Uint8Array(this));if(this instanceof Error)return String(this.stack||this);const o={};for(const k in this){try{const v=this[k];if(typeof v!=='function')o[k]=Object(v)===v?String(v):v}catch{}}return typeof this.toJSON==='function'?this.toJSON():o}";
         let asked =
             self.send("Runtime.callFunctionOn", json!({"functionDeclaration": function, "objectId": object, "returnByValue": true})).await;
         let told = asked.ok().map(|a| a["result"]["value"].clone()).filter(|v| !v.is_null());
         Ok(Executed { result: told.unwrap_or_else(|| value::plain(result)), kind })
     }
+}
+
+fn deep() -> Value {
+    json!({"serialization": "deep", "maxDepth": value::DEPTH, "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"}})
 }
 
 fn slow(limit: Duration) -> BrowserError {
@@ -109,7 +131,9 @@ fn thrown(details: &Value) -> String {
             exception["value"].to_string()
         }
     });
-    let place = details["lineNumber"].as_i64().map(|l| format!(" (line {})", l + 1)).unwrap_or_default();
+    // The script's own place in the stack; Chrome's line numbers count its wrapping.
+    let place = said.split_once("<anonymous>:").and_then(|(_, at)| at.split(':').next()).and_then(|l| l.parse::<u32>().ok());
+    let place = place.map(|line| format!(" (line {line})")).unwrap_or_default();
     let first = said.lines().next().unwrap_or_default().chars().take(2000).collect::<String>();
     format!("{first}{place}")
 }

@@ -2,6 +2,8 @@
 //! `Infinity`, `-0`, `10n`, `Symbol(x)`, `undefined` (inside of a structure), a function's source, a date as ISO text,
 //! a node as its tag.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 /// How deep structures are followed; deeper ones are `"[object]"`.
@@ -31,47 +33,93 @@ pub(crate) fn plain(object: &Value) -> Value {
     }
 }
 
-fn inner(deep: &Value) -> Value {
-    let value = deep.get("value");
-    let list = |v: Option<&Value>| v.and_then(Value::as_array).map(|a| a.iter().map(inner).collect::<Vec<_>>());
-    match deep["type"].as_str().unwrap_or_default() {
-        "undefined" => "undefined".into(),
-        "null" => Value::Null,
-        // Chrome writes NaN, Infinity and -0 inside of structures as text already.
-        "string" | "boolean" | "number" => value.cloned().unwrap_or_default(),
-        "bigint" => format!("{}n", value.and_then(Value::as_str).unwrap_or_default()).into(),
-        "date" => value.cloned().unwrap_or_else(|| "[date]".into()),
-        "regexp" => {
-            format!("/{}/{}", deep["value"]["pattern"].as_str().unwrap_or_default(), deep["value"]["flags"].as_str().unwrap_or_default())
-                .into()
-        }
-        "array" | "htmlcollection" | "nodelist" => list(value).map_or_else(|| "[array]".into(), Value::Array),
-        "set" => list(value).map_or_else(|| "[set]".into(), |all| json!({"Set": all})),
-        "map" => {
-            value.map_or_else(|| "[map]".into(), |v| json!({"Map": pairs(v).into_iter().map(|(k, v)| json!([k, v])).collect::<Vec<_>>()}))
-        }
-        "object" => value.map_or_else(
-            || "[object]".into(),
-            |v| {
-                Value::Object(
-                    pairs(v).into_iter().map(|(k, v)| (k.as_str().map_or_else(|| k.to_string(), str::to_owned), v)).collect::<Map<_, _>>(),
-                )
-            },
-        ),
-        "node" => node(value),
-        other => format!("[{other}]").into(),
-    }
+/// Structures that stand in several places are told once by Chrome and then only referred to by number.
+struct Reader<'a> {
+    known: HashMap<u64, &'a Value>,
+    /// What is being written, so that a structure that holds itself comes to an end.
+    open: Vec<u64>,
 }
 
-fn pairs(value: &Value) -> Vec<(Value, Value)> {
-    let entry = |p: &Value| {
-        let key = match &p[0] {
-            Value::String(s) => Value::from(s.as_str()),
-            other => inner(other),
+fn inner(deep: &Value) -> Value {
+    let mut reader = Reader { known: HashMap::new(), open: Vec::new() };
+    reader.learn(deep);
+    reader.read(deep)
+}
+
+impl<'a> Reader<'a> {
+    fn learn(&mut self, deep: &'a Value) {
+        if let (Some(id), Some(_)) = (deep["weakLocalObjectReference"].as_u64(), deep.get("value")) {
+            self.known.insert(id, deep);
+        }
+        for part in deep.get("value").and_then(Value::as_array).into_iter().flatten() {
+            match part {
+                Value::Array(pair) => pair.iter().filter(|p| p.is_object()).for_each(|p| self.learn(p)),
+                Value::Object(_) => self.learn(part),
+                _ => {}
+            }
+        }
+    }
+
+    fn read(&mut self, deep: &'a Value) -> Value {
+        let id = deep["weakLocalObjectReference"].as_u64();
+        let told = match id.and_then(|id| self.known.get(&id)) {
+            Some(told) if deep.get("value").is_none() => told,
+            _ => deep,
         };
-        (key, inner(&p[1]))
-    };
-    value.as_array().map(|all| all.iter().map(entry).collect()).unwrap_or_default()
+        let Some(id) = id else { return self.write(told) };
+        if self.open.contains(&id) {
+            return "[circular]".into();
+        }
+        self.open.push(id);
+        let written = self.write(told);
+        self.open.pop();
+        written
+    }
+
+    fn write(&mut self, deep: &'a Value) -> Value {
+        let value = deep.get("value");
+        let kind = deep["type"].as_str().unwrap_or_default();
+        match kind {
+            "undefined" => "undefined".into(),
+            "null" => Value::Null,
+            // Chrome writes NaN, Infinity and -0 inside of structures as text already.
+            "string" | "boolean" | "number" => value.cloned().unwrap_or_default(),
+            "bigint" => format!("{}n", value.and_then(Value::as_str).unwrap_or_default()).into(),
+            "date" => value.cloned().unwrap_or_else(|| "[date]".into()),
+            "regexp" => format!(
+                "/{}/{}",
+                deep["value"]["pattern"].as_str().unwrap_or_default(),
+                deep["value"]["flags"].as_str().unwrap_or_default()
+            )
+            .into(),
+            "node" => node(value),
+            "array" | "htmlcollection" | "nodelist" | "set" | "map" | "object" => match value.and_then(Value::as_array) {
+                None => format!("[{kind}]").into(),
+                Some(parts) => self.parts(kind, parts),
+            },
+            other => format!("[{other}]").into(),
+        }
+    }
+
+    fn parts(&mut self, kind: &str, parts: &'a [Value]) -> Value {
+        match kind {
+            "set" => json!({"Set": parts.iter().map(|p| self.read(p)).collect::<Vec<_>>()}),
+            "map" => json!({"Map": parts.iter().map(|p| { let (k, v) = self.pair(p); json!([k, v]) }).collect::<Vec<_>>()}),
+            "object" => {
+                let named = parts.iter().map(|p| self.pair(p)).map(|(k, v)| (k.as_str().map_or_else(|| k.to_string(), str::to_owned), v));
+                Value::Object(named.collect::<Map<_, _>>())
+            }
+            _ => Value::Array(parts.iter().map(|p| self.read(p)).collect()),
+        }
+    }
+
+    fn pair(&mut self, pair: &'a Value) -> (Value, Value) {
+        let key = match &pair[0] {
+            Value::String(s) => Value::from(s.as_str()),
+            other => self.read(other),
+        };
+        (key, self.read(&pair[1]))
+    }
 }
 
 fn node(value: Option<&Value>) -> Value {
@@ -117,6 +165,15 @@ mod tests {
         ] {
             assert_eq!(plain(&object), want, "{object}");
         }
+    }
+
+    #[test]
+    fn a_structure_in_two_places_is_told_in_both_and_one_that_holds_itself_ends() {
+        let twice = json!({"type": "object", "deepSerializedValue": {"type": "array", "weakLocalObjectReference": 1, "value": [
+            {"type": "object", "weakLocalObjectReference": 2, "value": [["a", {"type": "number", "value": 1}]]},
+            {"type": "object", "weakLocalObjectReference": 2},
+            {"type": "array", "weakLocalObjectReference": 1}]}});
+        assert_eq!(plain(&twice), json!([{"a": 1}, {"a": 1}, "[circular]"]));
     }
 
     #[test]

@@ -98,15 +98,16 @@
     const [want, exact] = unquote(s.slice(5));
     const needle = exact ? tidy(want) : tidy(want).toLowerCase();
     if (!needle) throw new Wrong('text= needs a text');
-    const has = (t) => (exact ? tidy(t) === needle : tidy(t).toLowerCase().includes(needle));
+    const holds = (t) => (exact ? tidy(t).includes(needle) : tidy(t).toLowerCase().includes(needle));
+    const has = (t) => (exact ? tidy(t) === needle : holds(t));
     const out = [];
     const walk = (node) => {
       let inside = false;
       for (const e of node.children) {
-        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|HEAD)$/.test(e.tagName) || !has(own(e))) continue;
+        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|HEAD)$/.test(e.tagName) || !holds(own(e))) continue;
         if (walk(e)) inside = true;
         // `innerText` leaves out what is not shown, such as scripts within.
-        else if (has(e.innerText ?? own(e)) || e.tagName === 'INPUT') { out.push(e); inside = true; }
+        else if (has(e.innerText ?? own(e)) || (e.tagName === 'INPUT' && has(own(e)))) { out.push(e); inside = true; }
       }
       return inside;
     };

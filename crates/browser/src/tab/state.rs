@@ -306,6 +306,9 @@ impl State {
         self.frames.navigated(&told_with_children, session.cloned());
         if session.is_none() && told["parentId"].is_null() {
             self.moment.commits += 1;
+            if self.lost == Some(Lost::Crashed) {
+                self.lost = None;
+            }
             self.moment.started = None;
             if restored {
                 self.progress(told["loaderId"].as_str().unwrap_or_default(), true);
