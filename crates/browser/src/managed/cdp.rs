@@ -28,19 +28,49 @@ pub(super) enum CallError {
     Ended(String),
 }
 
-/// An event as it came.
+/// What the browser says, in its order.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
-    pub(super) session: Option<String>,
-    pub(super) method: String,
-    pub(super) params: Value,
+pub(super) enum Told {
+    /// An event as it came.
+    Event { session: Option<String>, method: String, params: Value },
+    /// The answer to a command of an outside program, which must not overtake the events before it.
+    Reply { outsider: u64, message: Value },
+}
+
+/// Who waits for an answer.
+enum Answer {
+    Once(oneshot::Sender<Result<Value, CallError>>),
+    Outsider { number: u64, id: Value, session: Option<String> },
+}
+
+impl Answer {
+    fn give(self, result: Result<Value, CallError>, told: Option<&mpsc::UnboundedSender<Told>>) {
+        match self {
+            Self::Once(waiting) => {
+                let _ = waiting.send(result);
+            }
+            Self::Outsider { number, id, session } => {
+                let mut message = match result {
+                    Ok(result) => json!({"id": id, "result": result}),
+                    Err(CallError::Fault { code, message }) => json!({"id": id, "error": {"code": code, "message": message}}),
+                    Err(CallError::Ended(reason)) => json!({"id": id, "error": {"code": -32000, "message": reason}}),
+                };
+                if let Some(session) = session {
+                    message["sessionId"] = session.into();
+                }
+                if let Some(told) = told {
+                    let _ = told.send(Told::Reply { outsider: number, message });
+                }
+            }
+        }
+    }
 }
 
 struct Command {
     session: Option<String>,
     method: String,
     params: Value,
-    answer: oneshot::Sender<Result<Value, CallError>>,
+    answer: Answer,
 }
 
 /// An event as chromiumoxide's connection is to read it. Its own JSON event type looks for `session_id`, which Chrome
@@ -77,11 +107,17 @@ impl Cdp {
     /// One command to the browser (`session` none) or to a target.
     pub(super) async fn call(&self, session: Option<&str>, method: &str, params: Value) -> Result<Value, CallError> {
         let (answer, heard) = oneshot::channel();
-        let command = Command { session: session.map(str::to_owned), method: method.to_owned(), params, answer };
+        let command = Command { session: session.map(str::to_owned), method: method.to_owned(), params, answer: Answer::Once(answer) };
         if self.out.send(command).is_err() {
             return Err(self.gone());
         }
         heard.await.unwrap_or_else(|_| Err(self.gone()))
+    }
+
+    /// One command of an outside program; its answer comes as [`Told::Reply`], with `shown` as its session.
+    pub(super) fn order(&self, outsider: u64, id: Value, shown: Option<String>, session: &str, method: &str, params: Value) {
+        let answer = Answer::Outsider { number: outsider, id, session: shown };
+        let _ = self.out.send(Command { session: Some(session.to_owned()), method: method.to_owned(), params, answer });
     }
 
     fn gone(&self) -> CallError {
@@ -101,7 +137,7 @@ impl Cdp {
 
 /// What a carrier task does with each message of the browser.
 struct Inbox {
-    waiting: HashMap<u64, oneshot::Sender<Result<Value, CallError>>>,
+    waiting: HashMap<u64, Answer>,
     /// None once the browser ended, so that its listeners hear the end.
     told: Option<mpsc::UnboundedSender<Told>>,
 }
@@ -112,15 +148,16 @@ impl Inbox {
             let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else { return };
             let session = message.get("sessionId").and_then(Value::as_str).map(str::to_owned);
             if let Some(told) = &self.told {
-                let _ = told.send(Told { session, method, params: message["params"].take() });
+                let _ = told.send(Told::Event { session, method, params: message["params"].take() });
             }
             return;
         };
         if let Some(waiting) = self.waiting.remove(&id) {
-            let _ = waiting.send(match message.get("error") {
+            let result = match message.get("error") {
                 Some(error) => Err(fault(error)),
                 None => Ok(message["result"].take()),
-            });
+            };
+            waiting.give(result, self.told.as_ref());
         }
     }
 }
@@ -198,7 +235,7 @@ pub(super) fn socket(mut ws: Connection<Raw>) -> (Cdp, mpsc::UnboundedReceiver<T
     let (told, events) = mpsc::unbounded_channel();
     let ended = Arc::clone(&cdp.ended);
     tokio::spawn(async move {
-        let mut waiting: HashMap<String, oneshot::Sender<Result<Value, CallError>>> = HashMap::new();
+        let mut waiting: HashMap<String, Answer> = HashMap::new();
         loop {
             tokio::select! {
                 order = orders.recv() => {
@@ -210,14 +247,15 @@ pub(super) fn socket(mut ws: Connection<Raw>) -> (Cdp, mpsc::UnboundedReceiver<T
                 message = ws.next() => match message {
                     Some(Ok(Message::Response(response))) => {
                         if let Some(answer) = waiting.remove(&response.id.to_string()) {
-                            let _ = answer.send(match response.error {
+                            let result = match response.error {
                                 Some(e) => Err(CallError::Fault { code: e.code, message: e.message }),
                                 None => Ok(response.result.unwrap_or_default()),
-                            });
+                            };
+                            answer.give(result, Some(&told));
                         }
                     }
                     Some(Ok(Message::Event(e))) => {
-                        let _ = told.send(Told { session: e.session_id, method: e.method.into_owned(), params: e.params });
+                        let _ = told.send(Told::Event { session: e.session_id, method: e.method.into_owned(), params: e.params });
                     }
                     Some(Err(error)) if matches!(error, chromiumoxide::error::CdpError::InvalidMessage(..)) => {
                         tracing::debug!(%error, "the browser sent a message that nobody knows");
@@ -257,7 +295,7 @@ mod tests {
             theirs.write_all(&[0]).await.unwrap();
         }
         assert_eq!(call.await.unwrap(), Ok(json!({"ok": true})));
-        assert_eq!(events.recv().await.unwrap().method, "New.thing");
+        assert!(matches!(events.recv().await.unwrap(), Told::Event { method, .. } if method == "New.thing"));
     }
 
     #[tokio::test]

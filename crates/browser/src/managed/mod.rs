@@ -3,7 +3,9 @@
 
 mod attach;
 mod cdp;
+mod guard;
 mod launch;
+mod outside;
 mod profile;
 mod table;
 
@@ -18,6 +20,7 @@ use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use self::cdp::{CallError, Cdp, Told};
+use self::outside::Outsiders;
 use self::table::{Change, Table};
 use crate::error::BrowserError;
 use crate::tab_ids::TabIds;
@@ -49,6 +52,7 @@ pub struct Launch {
 pub struct Managed {
     cdp: Cdp,
     table: Arc<Table>,
+    outsiders: Arc<Outsiders>,
     events: Mutex<Option<mpsc::UnboundedReceiver<Event>>>,
     child: Mutex<Option<Child>>,
     name: String,
@@ -106,9 +110,10 @@ impl Managed {
     ) -> Self {
         let (send, events) = mpsc::unbounded_channel();
         let table = Arc::new(Table::new(ids));
-        tokio::spawn(pump(told, cdp.clone(), Arc::clone(&table), send));
+        let outsiders = Arc::new(Outsiders::default());
+        tokio::spawn(pump(told, cdp.clone(), Arc::clone(&table), Arc::clone(&outsiders), send));
         let user_agent = version["userAgent"].as_str().unwrap_or_default().to_owned();
-        Self { cdp, table, events: Mutex::new(Some(events)), child: Mutex::new(None), name, user_agent, address, downloads }
+        Self { cdp, table, outsiders, events: Mutex::new(Some(events)), child: Mutex::new(None), name, user_agent, address, downloads }
     }
 
     /// From here on every page, popups included, is attached before its first request, so that no rule comes late.
@@ -265,37 +270,49 @@ impl Transport for Managed {
 }
 
 /// Carries what the browser tells to whoever listens, in its order.
-async fn pump(mut told: mpsc::UnboundedReceiver<Told>, cdp: Cdp, table: Arc<Table>, send: mpsc::UnboundedSender<Event>) {
-    while let Some(Told { session, method, params }) = told.recv().await {
-        if let Some(session) = session {
-            if let Some(route) = table.route(&session, &method, &params) {
-                let _ = send.send(Event::Cdp { route, method, params });
-            }
-            continue;
-        }
-        match method.as_str() {
-            "Browser.downloadProgress" => {
-                let text = |k: &str| params[k].as_str().map(str::to_owned);
-                let download = Download {
-                    guid: text("guid").unwrap_or_default(),
-                    path: text("filePath"),
-                    state: text("state").unwrap_or_default(),
-                    received: params["receivedBytes"].as_f64().map_or(0, |b| b as u64),
-                };
-                let _ = send.send(Event::Download(download));
-            }
-            _ => match table.take(&method, &params) {
-                Some(Change::Opened(tab, opener)) => {
-                    let _ = send.send(Event::Opened { tab, opener });
+async fn pump(
+    mut told: mpsc::UnboundedReceiver<Told>,
+    cdp: Cdp,
+    table: Arc<Table>,
+    outsiders: Arc<Outsiders>,
+    send: mpsc::UnboundedSender<Event>,
+) {
+    while let Some(told) = told.recv().await {
+        match told {
+            Told::Reply { outsider, message } => outsiders.reply(outsider, message),
+            Told::Event { session: Some(session), method, params } => {
+                if let Some(route) = table.route(&session, &method, &params) {
+                    let _ = send.send(Event::Cdp { route, method, params });
+                } else {
+                    outsiders.event(&session, method, params);
                 }
-                Some(Change::Closed(tab)) => {
-                    let _ = send.send(Event::Closed { tab, reason: "the tab was closed".to_owned() });
+            }
+            Told::Event { session: None, method, params } => {
+                if let Some(event) = of_browser(&table, &method, &params) {
+                    let _ = send.send(event);
                 }
-                None => {}
-            },
+            }
         }
     }
     let reason = cdp.ended().unwrap_or_else(|| "the browser ended".to_owned());
     table.clear(&reason);
+    outsiders.clear();
     let _ = send.send(Event::Gone { reason });
+}
+
+/// An event of the browser itself.
+fn of_browser(table: &Table, method: &str, params: &Value) -> Option<Event> {
+    if method == "Browser.downloadProgress" {
+        let text = |k: &str| params[k].as_str().map(str::to_owned);
+        return Some(Event::Download(Download {
+            guid: text("guid").unwrap_or_default(),
+            path: text("filePath"),
+            state: text("state").unwrap_or_default(),
+            received: params["receivedBytes"].as_f64().map_or(0, |b| b as u64),
+        }));
+    }
+    match table.take(method, params)? {
+        Change::Opened(tab, opener) => Some(Event::Opened { tab, opener }),
+        Change::Closed(tab) => Some(Event::Closed { tab, reason: "the tab was closed".to_owned() }),
+    }
 }
