@@ -21,13 +21,26 @@ pub enum Command {
     /// Sign in to a gateway; the password is asked for, or read from stdin, and never kept.
     Login(Login),
     /// Sign out: the token is removed from this machine.
-    Logout,
+    Logout {
+        #[command(flatten)]
+        place: Place,
+    },
     /// Say who is signed in where, and whether it is connected.
     Status {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        place: Place,
     },
+}
+
+/// Which worker.
+#[derive(Debug, Args)]
+pub struct Place {
+    /// State folder of the worker.
+    #[arg(long, value_name = "DIR")]
+    state_dir: Option<PathBuf>,
 }
 
 /// `login …`
@@ -48,9 +61,18 @@ pub struct Login {
     /// Keep the token in a private file even if there is a keyring.
     #[arg(long)]
     no_keyring: bool,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl Command {
+    /// The worker's state folder, if one was named.
+    #[must_use]
+    pub fn state_dir(&self) -> Option<&Path> {
+        let (Self::Login(Login { place, .. }) | Self::Logout { place } | Self::Status { place, .. }) = self;
+        place.state_dir.as_deref()
+    }
+
     /// Runs it over the worker's state folder; what it prints goes to `out`, prompts to `err`.
     ///
     /// # Errors
@@ -58,11 +80,11 @@ impl Command {
     pub async fn run(self, state_dir: &Path, out: &mut (impl Write + Send), err: &mut (impl Write + Send)) -> Result<()> {
         match self {
             Self::Login(login) => log_in(login, state_dir, out, err).await,
-            Self::Logout => {
+            Self::Logout { .. } => {
                 sign_out(state_dir, &Vault::new(state_dir)).await?;
                 say(out, "Signed out.")
             }
-            Self::Status { json } => show(state_dir, json, out),
+            Self::Status { json, .. } => show(state_dir, json, out),
         }
     }
 }

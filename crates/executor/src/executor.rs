@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deskhand_core::{Gate, GateState};
+use deskhand_core::{Dispatcher, Gate, GateState};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -98,6 +98,13 @@ impl Executor {
         let keeper = Keeper::new(Arc::clone(&shared), source.clone(), orders.clone(), sender, stop.clone());
         let task = tokio::spawn(keeper.run(inbox, authorised));
         Self { status, orders, shared, source, stop, task: Some(task) }
+    }
+
+    /// Starts one for a worker's dispatcher: sockets are up while its gate is authorised (or paused).
+    #[must_use]
+    pub fn for_dispatcher(dispatcher: &Dispatcher, source: Source) -> Self {
+        let gate = dispatcher.gate();
+        Self::start(Arc::new(dispatcher.clone()), source, authorised(gate), gate.changes())
     }
 
     /// The state now.

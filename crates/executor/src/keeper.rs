@@ -47,6 +47,8 @@ pub(crate) struct Keeper {
     running: Option<Round>,
     /// Tells news of an earlier round from those of this one.
     round: u64,
+    /// What is wrong with each socket: one that works must not hide the other's trouble.
+    errors: [Option<String>; 2],
 }
 
 impl Keeper {
@@ -57,7 +59,7 @@ impl Keeper {
         status: watch::Sender<Status>,
         stop: CancellationToken,
     ) -> Self {
-        Self { shared, source, orders, status, stop, account: None, target: None, running: None, round: 0 }
+        Self { shared, source, orders, status, stop, account: None, target: None, running: None, round: 0, errors: [None, None] }
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Order>, mut authorised: watch::Receiver<bool>) {
@@ -98,6 +100,7 @@ impl Keeper {
 
     fn begin_round(&mut self, target: &Arc<Target>) {
         self.round += 1;
+        self.errors = [None, None];
         let stop = self.stop.child_token();
         let tasks = Service::ALL.map(|service| {
             let (shared, target, stop) = (Arc::clone(&self.shared), Arc::clone(target), stop.clone());
@@ -172,24 +175,24 @@ impl Keeper {
         self.target = target;
     }
 
-    fn news(&self, service: Service, event: Event) {
-        let replaced = "another Deskhand signed in as the same user and took this one's place";
+    fn news(&mut self, service: Service, event: Event) {
+        let error = match &event {
+            Event::Connected => Some(None),
+            Event::Failed(why) => Some(Some(why.clone())),
+            Event::Replaced => Some(Some("another Deskhand signed in as the same user and took this one's place".to_owned())),
+            Event::Connecting { .. } | Event::Revoked => None,
+        };
+        if let Some(error) = error {
+            self.errors[usize::from(service == Service::Browser)] = error;
+        }
+        let last_error = self.errors.iter().flatten().next().cloned();
         self.show(|status| {
+            status.last_error = last_error;
             let state = match event {
                 Event::Connecting { tries } => SocketState::Connecting { tries },
-                Event::Connected => {
-                    status.last_error = None;
-                    SocketState::Connected { since_ms: unix_ms() }
-                }
-                Event::Replaced => {
-                    status.last_error = Some(replaced.to_owned());
-                    SocketState::Replaced
-                }
-                Event::Failed(why) => {
-                    status.last_error = Some(why);
-                    return;
-                }
-                Event::Revoked => return,
+                Event::Connected => SocketState::Connected { since_ms: unix_ms() },
+                Event::Replaced => SocketState::Replaced,
+                Event::Failed(_) | Event::Revoked => return,
             };
             match service {
                 Service::Computer => status.computer = state,

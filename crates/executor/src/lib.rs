@@ -24,7 +24,7 @@ mod tls;
 
 pub use account::Account;
 pub use address::{Address, Service};
-pub use command::{Command, Login};
+pub use command::{Command, Login, Place};
 pub use desk::{Desk, DeskCall};
 pub use error::{ExecutorError, Result};
 pub use executor::{Executor, Source, authorised, sign_in, sign_out};

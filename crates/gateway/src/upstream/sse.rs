@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_elsewhere_is_refused() {
-        let peer = SsePeer::new(reqwest::Client::builder().build().unwrap_or_default(), "http://127.0.0.1:1/sse", &BTreeMap::new());
+        let peer = SsePeer::new(crate::tls::client().unwrap(), "http://127.0.0.1:1/sse", &BTreeMap::new());
         assert_eq!(peer.resolve("/m?s=1").unwrap(), "http://127.0.0.1:1/m?s=1");
         assert!(peer.resolve("http://127.0.0.1:2/m").is_err());
     }

@@ -1,0 +1,150 @@
+//! Crashes and frozen peers around a real desktop. The witness counts what arrived: nothing twice, nothing late.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::gateway_stand::{Agent, Desk, Gateway, PATIENCE, deskhand, eventually, run};
+
+/// A place of its own for each number.
+fn place(number: u64) -> (u64, u64) {
+    (100 + number % 1_000, 100 + number / 1_000)
+}
+
+/// Agents that click at ever new places until told to stop; which of the calls were answered as done.
+struct Load {
+    stop: Arc<AtomicBool>,
+    next: Arc<AtomicU64>,
+    done: Arc<Mutex<Vec<u64>>>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(agent: &Agent, callers: usize) -> Self {
+        let (stop, next, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(1)), Arc::new(Mutex::new(Vec::new())));
+        let threads = (0..callers)
+            .map(|_| {
+                let (agent, stop, next, done) = (agent.clone(), Arc::clone(&stop), Arc::clone(&next), Arc::clone(&done));
+                std::thread::spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        let (x, y) = place(number);
+                        match agent.call("computer_mouse_click", json!({"x": x, "y": y})) {
+                            Ok(_) => done.lock().unwrap().push(number),
+                            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+                        }
+                    }
+                })
+            })
+            .collect();
+        Self { stop, next, done, threads }
+    }
+
+    /// Ends the load and asks the witness.
+    fn judge(self, desk: &Desk) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads {
+            thread.join().unwrap();
+        }
+        std::thread::sleep(Duration::from_secs(1));
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for line in desk.seen() {
+            *counts.entry(line).or_default() += 1;
+        }
+        let count = |number: u64| {
+            let (x, y) = place(number);
+            counts.get(&format!("button 1 {x} {y}")).copied().unwrap_or(0)
+        };
+        for number in 1..self.next.load(Ordering::Relaxed) {
+            assert!(count(number) <= 1, "click {number} arrived {} times", count(number));
+        }
+        let done = self.done.lock().unwrap();
+        for number in done.iter() {
+            assert_eq!(count(*number), 1, "click {number} was answered as done");
+        }
+        done.len()
+    }
+}
+
+#[test]
+fn a_gateway_killed_20_times_under_load_clicks_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut gateway = Gateway::start(dir.path());
+    let desk = Desk::start(dir.path(), &gateway);
+    let agent = Agent::of(&gateway);
+    let load = Load::start(&agent, 4);
+    for round in 0..20 {
+        eventually("connected", PATIENCE, || agent.is_connected());
+        let before = load.done.lock().unwrap().len();
+        eventually("the load goes through", PATIENCE, || load.done.lock().unwrap().len() > before + 2);
+        // The moment of the kill wanders through the life of a call.
+        std::thread::sleep(Duration::from_millis(13 * round));
+        gateway.crash_and_restart();
+    }
+    eventually("connected", PATIENCE, || agent.is_connected());
+    let done = load.judge(&desk);
+    assert!(done >= 40, "{done}");
+}
+
+#[test]
+fn a_worker_killed_under_load_clicks_nothing_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(dir.path());
+    let agent = Agent::of(&gateway);
+    for _ in 0..2 {
+        let mut desk = Desk::start(dir.path(), &gateway);
+        let load = Load::start(&agent, 4);
+        eventually("the load goes through", PATIENCE, || load.done.lock().unwrap().len() > 5);
+        desk.worker.signal("-KILL");
+        eventually("the gateway noticed", PATIENCE, || !agent.is_connected());
+        load.judge(&desk);
+        desk.worker.kill();
+    }
+}
+
+#[test]
+fn a_worker_that_was_frozen_runs_nothing_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(dir.path());
+    let desk = Desk::start(dir.path(), &gateway);
+    let agent = Agent::of(&gateway);
+    desk.worker.signal("-STOP");
+    let calls: Vec<_> = (1..=3)
+        .map(|number| {
+            let agent = agent.clone();
+            let (x, y) = place(number);
+            std::thread::spawn(move || agent.call("computer_mouse_click", json!({"x": x, "y": y})))
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(9));
+    desk.worker.signal("-CONT");
+    for call in calls {
+        let refused = call.join().unwrap().unwrap_err();
+        assert!(refused.contains("late") || refused.contains("deadline"), "{refused}");
+    }
+    for number in 1..=3 {
+        let (x, y) = place(number);
+        assert_eq!(desk.clicks(x, y), 0, "a click that was nine seconds old");
+    }
+    eventually("afterwards it works", PATIENCE, || agent.call("computer_mouse_click", json!({"x": 700, "y": 700})).is_ok());
+    assert!(desk.clicks(700, 700) >= 1);
+}
+
+#[test]
+fn a_frozen_gateway_is_noticed_within_45_seconds_and_found_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let gateway = Gateway::start(dir.path());
+    let desk = Desk::start(dir.path(), &gateway);
+    let status = || run(deskhand().args(["gateway", "status", "--json", "--state-dir"]).arg(&desk.state), "");
+    assert!(status().contains("\"connected\""), "{}", status());
+    let began = Instant::now();
+    gateway.process.signal("-STOP");
+    eventually("noticed", Duration::from_secs(45), || !status().contains("\"connected\""));
+    assert!(began.elapsed() > Duration::from_secs(5), "not before there was a reason");
+    gateway.process.signal("-CONT");
+    let agent = Agent::of(&gateway);
+    eventually("found again", PATIENCE, || agent.is_connected() && status().contains("\"connected\""));
+}
