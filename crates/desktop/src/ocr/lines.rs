@@ -5,6 +5,7 @@
 //! lengths are relative to the letters at hand; nothing assumes a font size.
 
 use super::image::Rect;
+use super::pitch::pitch;
 use super::regions::{Blob, Part, Regions};
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ const HUGE: i32 = 400;
 const RULE_THICKNESS: i32 = 3;
 const RULE_LENGTH: i32 = 48;
 /// Ink lower than this cannot be read by anyone, wider or higher than this is no line.
-const LOWEST_LINE: i32 = 5;
+pub(super) const LOWEST_LINE: i32 = 5;
 
 /// A line: where its ink is, on which ground, and which blobs it is made of.
 pub(super) struct Found {
@@ -236,8 +237,8 @@ impl Cutter<'_> {
         let signs = self.signs(ids);
         let mut heights: Vec<i32> = signs.iter().map(|sign| sign.height()).collect();
         heights.sort_unstable();
-        if let Some(pitch) = pitch(&signs).filter(|pitch| *pitch * 10 <= line * 8) {
-            return pitch * 19 / 10;
+        if let Some(pitch) = pitch(&signs.iter().map(|sign| (sign.left, sign.right)).collect::<Vec<_>>()).filter(|pitch| *pitch * 10.0 <= line as f32 * 8.0) {
+            return (pitch * 1.9) as i32;
         }
         // Han and kana are as wide as high and have no spaces between them; whatever is wider parts two labels.
         let mut widths: Vec<i32> = signs.iter().map(Blob::width).collect();
@@ -307,16 +308,4 @@ impl Cutter<'_> {
         let (at, least) = inner.iter().enumerate().min_by_key(|(_, v)| **v)?;
         (*least * 3 <= peak).then(|| top + (margin + at) as i32)
     }
-}
-
-/// The distance from letter to letter in a font that gives all of them the same room.
-fn pitch(signs: &[Blob]) -> Option<i32> {
-    let middles: Vec<i32> = signs.iter().map(|sign| sign.left + sign.right).collect();
-    let steps: Vec<i32> = middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let mut sorted = steps.clone();
-    sorted.sort_unstable();
-    // Twice the distance, for the middles are twice the places.
-    let pitch = *sorted.get(sorted.len() / 3).filter(|pitch| sorted.len() >= 5 && **pitch > 4)?;
-    let even = |step: &&i32| (**step + pitch / 2) / pitch >= 1 && ((**step + pitch / 2) % pitch - pitch / 2).abs() * 100 <= pitch * 14;
-    (steps.iter().filter(even).count() * 10 >= steps.len() * 8).then_some(pitch / 2)
 }

@@ -14,6 +14,7 @@ mod find;
 mod image;
 mod lines;
 mod models;
+mod pitch;
 mod pp;
 mod reader;
 mod regions;

@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::crop::{Crop, crop};
 use super::image::{Image, Rect};
-use super::lines::find;
+use super::lines::{LOWEST_LINE, find};
 use super::models::ModelSize;
 use super::regions::Regions;
 use super::seen::Looks;
@@ -151,7 +151,7 @@ impl Reader {
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
         let regions = Regions::of(view);
         let found = find(&regions);
-        let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).collect();
+        let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).filter(|(rect, _)| rect.height as i32 >= LOWEST_LINE).collect();
         drop(regions);
         let readings = self.readings(stack, &cut, cancelled)?;
         let mut lines: Vec<Line> =

@@ -6,6 +6,7 @@
 
 use super::crop::Crop;
 use super::image::Rect;
+use super::pitch::{letters_between, pitch};
 use super::{Glyph, Line, Reading, Word};
 
 /// A single character is taken for text only when the recogniser is this sure.
@@ -94,7 +95,7 @@ pub(super) fn line(rect: Rect, crop: &Crop, reading: &Reading, certain: f32) -> 
     if confidence < needed {
         return None;
     }
-    let words: Vec<Word> = split(crop, &gaps, letters).into_iter().map(|glyphs| word(rect, crop, kept, &glyphs)).collect();
+    let words: Vec<Word> = split(crop, &gaps, kept, letters).into_iter().map(|glyphs| word(rect, crop, kept, &glyphs)).collect();
     let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then(|| Line { text, confidence, rect: tight(rect, crop, kept), words })
 }
@@ -178,7 +179,8 @@ fn trimmed(glyphs: &[Glyph]) -> &[Glyph] {
 }
 
 /// Splits into words.
-fn split<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> Vec<Vec<&'a Glyph>> {
+fn split<'a>(crop: &Crop, gaps: &[Span], kept: Span, glyphs: &'a [Glyph]) -> Vec<Vec<&'a Glyph>> {
+    let spaces = even_spaces(crop, gaps, kept);
     let mut words: Vec<Vec<&Glyph>> = Vec::new();
     let mut before: Option<(&Glyph, bool)> = None;
     for glyph in glyphs {
@@ -186,7 +188,7 @@ fn split<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> Vec<Vec<&'a Gly
             before = before.map(|(last, _)| (last, true));
             continue;
         }
-        let apart = before.is_none_or(|(last, said)| is_space(crop, gaps, last, glyph, said));
+        let apart = before.is_none_or(|(last, said)| is_space(crop, gaps, spaces.as_deref(), last, glyph, said));
         if apart || words.is_empty() {
             words.push(Vec::new());
         }
@@ -198,9 +200,28 @@ fn split<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> Vec<Vec<&'a Gly
     words
 }
 
+/// Where all letters have the same room: how many letters would fit into each gap.
+fn even_spaces(crop: &Crop, gaps: &[Span], kept: Span) -> Option<Vec<(Span, f32)>> {
+    let inner: Vec<Span> = gaps.iter().copied().filter(|gap| gap.left > kept.left && gap.right < kept.right).collect();
+    let mut signs: Vec<(i32, i32)> = Vec::with_capacity(inner.len() + 1);
+    let mut left = kept.left;
+    for gap in &inner {
+        signs.push((left as i32, gap.left as i32));
+        left = gap.right;
+    }
+    signs.push((left as i32, kept.right as i32));
+    let pitch = pitch(&signs).filter(|pitch| *pitch <= crop.height as f32 * 0.8)?;
+    Some(inner.into_iter().zip(signs.windows(2)).map(|(gap, pair)| (gap, letters_between(pitch, pair[0], pair[1]))).collect())
+}
+
 /// Whether a space parts two characters; `said` is the recogniser's opinion.
-fn is_space(crop: &Crop, gaps: &[Span], left: &Glyph, right: &Glyph, said: bool) -> bool {
+fn is_space(crop: &Crop, gaps: &[Span], spaces: Option<&[(Span, f32)]>, left: &Glyph, right: &Glyph, said: bool) -> bool {
     let (from, to) = (middle(left), middle(right));
+    if let Some(spaces) = spaces.filter(|_| !is_wide(left.character) && !is_wide(right.character)) {
+        let here = spaces.iter().filter(|(space, _)| (from..to).contains(&f32::midpoint(space.left as f32, space.right as f32)));
+        let room = here.map(|(_, room)| *room).fold(0.0, f32::max);
+        return room >= 0.7 || (said && room >= 0.25);
+    }
     let between = gaps.iter().filter(|g| g.right as f32 > from && (g.left as f32) < to).map(|g| g.right - g.left);
     let gap = between.max().unwrap_or(0) as f32 / crop.height.max(1) as f32;
     let mark = is_mark(left.character) || is_mark(right.character);
