@@ -6,12 +6,24 @@
 
 mod support;
 
+mod browser_click;
+mod browser_input;
+mod browser_managed;
+mod browser_nav;
+mod browser_read;
+mod browser_script;
+mod browser_tabs;
 mod clipboard;
 mod connect;
 mod coords;
 mod extension;
 mod extension_attacks;
 mod files;
+mod gateway_clients;
+mod gateway_faults;
+mod gateway_page;
+mod gateway_relay;
+mod gateway_stand;
 mod held;
 mod keys;
 mod mcp_clients;

@@ -21,17 +21,19 @@ pub mod extension;
 pub mod managed;
 mod page;
 mod policy;
+mod setup;
 mod tab;
 pub mod tab_ids;
 pub mod transport;
 
-pub use browsers::{Browsers, CdpRoute, Choice, Naming, Setup, Source, TabRow};
+pub use browsers::Browsers;
 pub use error::BrowserError;
 pub use page::{
     Arrived, Attribute, Clicked, Content, Executed, Link, Links, Modifiers, Page, Picture, Pressed, Scrolled, Shot, TEXT_MAX, Typed,
     Viewport, Went,
 };
 pub use policy::{FileRule, Policy, Refused, UploadRule};
+pub use setup::{CdpRoute, Choice, Naming, Setup, Source, TabRow};
 pub use tab::{Dialog, Downloaded, Happened, OpenedTab};
 pub use tab_ids::TabIds;
 pub use transport::{Download, Event, Kind, OpenTab, Route, TabId, TabInfo, Transport, TransportError};

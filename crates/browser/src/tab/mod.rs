@@ -4,6 +4,7 @@
 
 mod frames;
 mod notices;
+mod progress;
 mod setup;
 mod state;
 

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::frames::{Frames, World};
 use super::notices::{Dialog, Downloaded, Happened, OpenedTab};
+use super::progress::Progress;
 use super::{BINDING, WORLD};
 use crate::error::BrowserError;
 use crate::policy::{Policy, Refused};
@@ -55,17 +56,6 @@ pub(crate) struct Moment {
     pub(crate) refused: Option<Refused>,
 }
 
-/// How many documents' progress is remembered; a page with more frames than this only forgets old ones.
-const DOCUMENTS: usize = 64;
-
-/// How far a document has come.
-#[derive(Debug, Clone, Default)]
-struct Progress {
-    loader: String,
-    dom_ready: bool,
-    loaded: bool,
-}
-
 /// What the injected script told about an event that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signal {
@@ -101,7 +91,7 @@ pub(crate) struct State {
     told: HashSet<String>,
     /// Where the windows that the page asked for are to go, until they are tabs.
     window_urls: VecDeque<String>,
-    progress: VecDeque<Progress>,
+    progress: Progress,
 }
 
 impl State {
@@ -286,8 +276,8 @@ impl State {
             "Page.lifecycleEvent" => {
                 let loader = params["loaderId"].as_str().unwrap_or_default();
                 match params["name"].as_str() {
-                    Some("DOMContentLoaded") => self.progress(loader, false),
-                    Some("load") => self.progress(loader, true),
+                    Some("DOMContentLoaded") => self.progress.came(loader, false),
+                    Some("load") => self.progress.came(loader, true),
                     _ => {}
                 }
             }
@@ -311,37 +301,19 @@ impl State {
             }
             self.moment.started = None;
             if restored {
-                self.progress(told["loaderId"].as_str().unwrap_or_default(), true);
+                self.progress.came(told["loaderId"].as_str().unwrap_or_default(), true);
             }
         }
-    }
-
-    fn progress(&mut self, loader: &str, loaded: bool) {
-        if !self.progress.iter().any(|p| p.loader == loader) {
-            if self.progress.len() == DOCUMENTS {
-                self.progress.pop_front();
-            }
-            self.progress.push_back(Progress { loader: loader.to_owned(), ..Progress::default() });
-        }
-        for p in self.progress.iter_mut().filter(|p| p.loader == loader) {
-            p.dom_ready = true;
-            p.loaded |= loaded;
-        }
-    }
-
-    fn main_progress(&self) -> Progress {
-        let loader = self.frames.main_loader();
-        self.progress.iter().find(|p| p.loader == loader).cloned().unwrap_or_default()
     }
 
     /// Whether the main document has fired `load`.
     pub(crate) fn loaded(&self) -> bool {
-        self.main_progress().loaded
+        self.progress.of(self.frames.main_loader()).1
     }
 
     /// Whether the main document is parsed.
     pub(crate) fn dom_ready(&self) -> bool {
-        self.main_progress().dom_ready
+        self.progress.of(self.frames.main_loader()).0
     }
 }
 
