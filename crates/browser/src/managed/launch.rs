@@ -157,9 +157,12 @@ fn flags(wish: &Launch) -> Vec<String> {
         flags.push("--ozone-platform=x11".to_owned());
     }
     if is_root() {
-        tracing::warn!(
-            "running as root: Chromium's sandbox does not work for root and is switched off; run the worker as an ordinary user"
-        );
+        static SAID: std::sync::Once = std::sync::Once::new();
+        SAID.call_once(|| {
+            tracing::warn!(
+                "running as root: Chromium's sandbox does not work for root and is switched off; run the worker as an ordinary user"
+            );
+        });
         flags.push("--no-sandbox".to_owned());
     }
     flags.extend(wish.extra_flags.iter().cloned());

@@ -17,7 +17,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::process::Child;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use self::cdp::{CallError, Cdp, Told};
 use self::outside::Outsiders;
@@ -54,11 +55,32 @@ pub struct Managed {
     table: Arc<Table>,
     outsiders: Arc<Outsiders>,
     events: Mutex<Option<mpsc::UnboundedReceiver<Event>>>,
-    child: Mutex<Option<Child>>,
+    process: Mutex<Option<Process>>,
     name: String,
     user_agent: String,
     address: String,
     downloads: Option<PathBuf>,
+}
+
+/// The browser's process. A task waits for it, so that one that crashed leaves no zombie; letting go of `keep` ends it.
+struct Process {
+    keep: oneshot::Sender<()>,
+    ended: JoinHandle<()>,
+}
+
+impl Process {
+    fn watch(mut child: Child) -> Self {
+        let (keep, let_go) = oneshot::channel();
+        let ended = tokio::spawn(async move {
+            tokio::select! {
+                _ = child.wait() => {}
+                _ = let_go => {
+                    let _ = child.kill().await;
+                }
+            }
+        });
+        Self { keep, ended }
+    }
 }
 
 impl std::fmt::Debug for Managed {
@@ -79,7 +101,7 @@ impl Managed {
         let name = "managed Chromium".to_owned();
         let made =
             Self::over(process.cdp, process.told, &process.version, ids, name, "its private pipe".to_owned(), Some(wish.downloads.clone()));
-        *made.child.lock() = Some(process.child);
+        *made.process.lock() = Some(Process::watch(process.child));
         made.begin().await.map(|()| made)
     }
 
@@ -113,7 +135,7 @@ impl Managed {
         let outsiders = Arc::new(Outsiders::default());
         tokio::spawn(pump(told, cdp.clone(), Arc::clone(&table), Arc::clone(&outsiders), send));
         let user_agent = version["userAgent"].as_str().unwrap_or_default().to_owned();
-        Self { cdp, table, outsiders, events: Mutex::new(Some(events)), child: Mutex::new(None), name, user_agent, address, downloads }
+        Self { cdp, table, outsiders, events: Mutex::new(Some(events)), process: Mutex::new(None), name, user_agent, address, downloads }
     }
 
     /// From here on every page, popups included, is attached before its first request, so that no rule comes late.
@@ -159,10 +181,11 @@ impl Managed {
 
     /// Ends it: asks first, then ends its process. Does nothing to a browser that somebody else started.
     pub async fn quit(&self) {
-        let Some(mut child) = self.child.lock().take() else { return };
+        let Some(mut process) = self.process.lock().take() else { return };
         let _ = tokio::time::timeout(Duration::from_secs(1), self.cdp.call(None, "Browser.close", json!({}))).await;
-        if tokio::time::timeout(QUIT, child.wait()).await.is_err() {
-            let _ = child.kill().await;
+        if tokio::time::timeout(QUIT, &mut process.ended).await.is_err() {
+            drop(process.keep);
+            let _ = process.ended.await;
         }
     }
 
