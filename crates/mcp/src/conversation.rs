@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -53,6 +54,7 @@ pub(crate) struct Conversation {
     in_flight: Mutex<HashMap<String, CancellationToken>>,
     tasks: TaskTracker,
     over: CancellationToken,
+    listening: AtomicBool,
     /// 128 random bits: what is remembered for this line is its own.
     id: String,
 }
@@ -67,6 +69,7 @@ impl Conversation {
             in_flight: Mutex::default(),
             tasks: TaskTracker::new(),
             over: CancellationToken::new(),
+            listening: AtomicBool::new(false),
             id: format!("{:032x}", rand::random::<u128>()),
         })
     }
@@ -243,7 +246,8 @@ impl Conversation {
             return;
         }
         self.one_way(bytes).await;
-        if method == "notifications/initialized" {
+        let open = self.state.lock().session.is_some();
+        if method == "notifications/initialized" && open && !self.listening.swap(true, Ordering::Relaxed) {
             let me = Arc::clone(self);
             tokio::spawn(async move { me.listen().await });
         }
