@@ -3,7 +3,7 @@
 use crate::{Caller, Context, GroupSet, Lane, Outcome, Tool, ToolError, ToolInfo, arguments};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::any::Any;
@@ -115,10 +115,12 @@ impl Handler {
 }
 
 /// The JSON Schema of `T`, without references, since many clients resolve none.
-fn schema_of<T: schemars::JsonSchema>() -> Map<String, Value> {
+/// Arguments are described as they are read, results as they are written: a key that is left out when empty is not required.
+fn schema_of<T: schemars::JsonSchema>(contract: Contract) -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
+        s.contract = contract;
     });
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut map = match Value::from(schema) {
@@ -134,10 +136,10 @@ fn schema_of<T: schemars::JsonSchema>() -> Map<String, Value> {
 }
 
 fn describe<T: Tool>() -> ToolInfo {
-    let mut input_schema = schema_of::<T::Args>();
+    let mut input_schema = schema_of::<T::Args>(Contract::Deserialize);
     input_schema.insert("additionalProperties".into(), false.into());
     input_schema.remove("description");
-    let mut output_schema = schema_of::<T::Output>();
+    let mut output_schema = schema_of::<T::Output>(Contract::Serialize);
     output_schema.remove("description");
     ToolInfo {
         name: T::NAME.into(),
