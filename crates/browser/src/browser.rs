@@ -1,7 +1,7 @@
 //! One connected browser: its tabs, each with the state that the page operations need, kept up by one task that reads
 //! the transport's events.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -29,13 +29,22 @@ pub(crate) struct Browser {
     tabs: Mutex<BTreeMap<TabId, Arc<Tab>>>,
     /// Why tabs are no more.
     closed: Mutex<HashMap<TabId, String>>,
+    /// Tabs that pages opened; they belong to whoever works in their opener.
+    children: Mutex<HashSet<TabId>>,
     changed: Notify,
 }
 
 impl Browser {
     pub(crate) fn new(transport: Arc<dyn Transport>, policy: Policy) -> Arc<Self> {
         let mut events = transport.events();
-        let made = Arc::new(Self { transport, policy, tabs: Mutex::default(), closed: Mutex::default(), changed: Notify::new() });
+        let made = Arc::new(Self {
+            transport,
+            policy,
+            tabs: Mutex::default(),
+            closed: Mutex::default(),
+            children: Mutex::default(),
+            changed: Notify::new(),
+        });
         let weak: Weak<Self> = Arc::downgrade(&made);
         tokio::spawn(async move {
             while let Some(event) = events.recv().await {
@@ -92,6 +101,9 @@ impl Browser {
 
     fn opened(self: &Arc<Self>, id: TabId, opener: Option<TabId>) {
         let tab = self.adopt(id);
+        if opener.is_some() {
+            self.children.lock().insert(id);
+        }
         if let Some(opener) = opener.and_then(|o| self.known(o)) {
             opener.change(|s| s.opened_tab(OpenedTab { tab_id: id, url: String::new() }));
         }
@@ -123,6 +135,11 @@ impl Browser {
 
     fn all(&self) -> Vec<Arc<Tab>> {
         self.tabs.lock().values().cloned().collect()
+    }
+
+    /// Whether a page opened this tab.
+    pub(crate) fn came_of_a_page(&self, id: TabId) -> bool {
+        self.children.lock().contains(&id)
     }
 
     /// Why a tab that was here is no more.

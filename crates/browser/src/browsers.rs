@@ -26,6 +26,8 @@ pub struct Browsers {
     running: Mutex<Vec<Arc<Browser>>>,
     extensions: Mutex<Vec<(Arc<dyn Transport>, Arc<Browser>)>>,
     callers: Mutex<Callers>,
+    /// Held while a caller takes a tab, so that no two take the same.
+    seating: tokio::sync::Mutex<()>,
     cdp_route: OnceLock<CdpRoute>,
 }
 
@@ -39,6 +41,7 @@ impl Browsers {
             running: Mutex::default(),
             extensions: Mutex::default(),
             callers: Mutex::default(),
+            seating: tokio::sync::Mutex::default(),
             cdp_route: OnceLock::new(),
         })
     }
@@ -226,9 +229,13 @@ impl Browsers {
 
     /// A tab for a caller that has none: a lent one that nobody works in, a blank one, or a new one.
     async fn seat(&self, browser: &Arc<Browser>, caller: &str, shown: &str) -> Result<Arc<Tab>, BrowserError> {
+        let _one = self.seating.lock().await;
         let mut tabs = browser.list().await?;
         tabs.sort_by_key(|t| !t.active);
-        let free = |t: &&TabInfo| !self.callers.lock().taken(t.id) && (browser.kind() == Kind::Extension || t.url == "about:blank");
+        let free = |t: &&TabInfo| {
+            let open = browser.kind() == Kind::Extension || t.url == "about:blank";
+            open && !browser.came_of_a_page(t.id) && !self.callers.lock().taken(t.id)
+        };
         let found = tabs.iter().find(free).map(|t| t.id);
         if let Some(id) = found {
             self.callers.lock().seat(caller).sit(id, browser.name());
@@ -256,6 +263,7 @@ impl Browsers {
             Some(browser) => browser,
             None => self.choose(caller, Naming::Named).await?,
         };
+        let _one = self.seating.lock().await;
         let tab = browser.open(shown).await?;
         self.callers.lock().seat(caller).sit(tab.id, browser.name());
         Ok(Page::new(tab, deadline))
