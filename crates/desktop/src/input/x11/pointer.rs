@@ -4,6 +4,8 @@
 //! no say. Button numbers go through the server's own button map backwards, so that *left* is left for a left-handed
 //! person too.
 
+use std::time::{Duration, Instant};
+
 use x11rb::protocol::xproto::{self, ConnectionExt as _};
 
 use super::link::Link;
@@ -24,24 +26,34 @@ pub(super) fn place(link: &Link) -> Result<Point> {
     Ok(Point::new(at.root_x.into(), at.root_y.into()))
 }
 
+/// How long the pointer may take to get there. A window manager may hold events back while it looks at a press, and then
+/// the pointer stands still for as long as that program needs.
+const HELD_BACK: Duration = Duration::from_secs(1);
+
 /// Moves the pointer; an error when something keeps it from getting there (a confining grab, a barrier).
 pub(super) fn move_to(link: &Link, to: Point) -> Result<()> {
     let coordinate =
         |v: i32| i16::try_from(v).map_err(|_| Error::Invalid(format!("{},{} is farther than an X screen can reach", to.x, to.y)));
     let (x, y) = (coordinate(to.x)?, coordinate(to.y)?);
+    let began = Instant::now();
     link.fake_at(xproto::MOTION_NOTIFY_EVENT, 0, link.root, (x, y))?;
-    let at = place(link)?;
-    if at == to {
-        return Ok(());
+    let mut again = false;
+    loop {
+        let at = place(link)?;
+        if at == to {
+            return Ok(());
+        }
+        if began.elapsed() >= HELD_BACK {
+            let reason = format!("it is at {},{}; a program confines it, or somebody is moving it", at.x, at.y);
+            return Err(Error::failed(format!("moving the pointer to {},{}", to.x, to.y), reason));
+        }
+        // The person may have moved it meanwhile: once more.
+        if !again && began.elapsed() >= HELD_BACK / 2 {
+            link.fake_at(xproto::MOTION_NOTIFY_EVENT, 0, link.root, (x, y))?;
+            again = true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
-    // A program may hold the pointer for a moment; a person may be moving it. Once more, then say so.
-    link.fake_at(xproto::MOTION_NOTIFY_EVENT, 0, link.root, (x, y))?;
-    let at = place(link)?;
-    if at == to {
-        return Ok(());
-    }
-    let reason = format!("it is at {},{}; a program confines it, or somebody is moving it", at.x, at.y);
-    Err(Error::failed(format!("moving the pointer to {},{}", to.x, to.y), reason))
 }
 
 pub(super) fn button(link: &Link, button: Button, down: bool) -> Result<()> {
