@@ -65,9 +65,12 @@ struct Rows {
 impl Rows {
     fn print(&self) {
         println!("character errors {:.2} %, lines found {:.1} %", self.score.error_rate() * 100.0, self.score.recall() * 100.0);
-        for (what, times) in
-            [("cold", &self.cold), ("nothing changed", &self.same), ("scrolled by a line", &self.scrolled), ("a dialog opened", &self.dialog)]
-        {
+        for (what, times) in [
+            ("cold", &self.cold),
+            ("nothing changed", &self.same),
+            ("scrolled by a line", &self.scrolled),
+            ("a dialog opened", &self.dialog),
+        ] {
             println!("{what}: median {:.1} ms, worst {:.1} ms", times.median(), times.worst());
         }
         if let Some(peak) = peak_memory() {

@@ -237,7 +237,9 @@ impl Cutter<'_> {
         let signs = self.signs(ids);
         let mut heights: Vec<i32> = signs.iter().map(|sign| sign.height()).collect();
         heights.sort_unstable();
-        if let Some(pitch) = pitch(&signs.iter().map(|sign| (sign.left, sign.right)).collect::<Vec<_>>()).filter(|pitch| *pitch * 10.0 <= line as f32 * 8.0) {
+        if let Some(pitch) =
+            pitch(&signs.iter().map(|sign| (sign.left, sign.right)).collect::<Vec<_>>()).filter(|pitch| *pitch * 10.0 <= line as f32 * 8.0)
+        {
             return (pitch * 1.9) as i32;
         }
         // Han and kana are as wide as high and have no spaces between them; whatever is wider parts two labels.

@@ -22,6 +22,14 @@ impl ModelSize {
             Self::Tiny => "PP-OCRv6_rec_tiny.onnx",
         }
     }
+
+    /// Rows that it needs the ink of a line to have, as measured on drawn screens.
+    pub(super) fn ink_rows(self) -> f32 {
+        match self {
+            Self::Small => 26.0,
+            Self::Tiny => 30.0,
+        }
+    }
 }
 
 /// The folders that are searched for models, first one first: `explicit`, `DESKHAND_MODELS`, the data folder of the

@@ -17,14 +17,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rows that the network takes.
 const ROWS: usize = 48;
-/// Rows that the ink of a line is brought to: fewer make the run shorter and small letters unclear.
-const INK_ROWS: f32 = 30.0;
 /// Columns of white left and right of the ink.
 const MARGIN: usize = 10;
 /// Columns of the widest run; a longer line is squeezed.
 const WIDEST: usize = 3200;
 /// Columns of all lines in one run: more take more memory and save no time.
-const RUN_COLUMNS: usize = 1600;
+const RUN_COLUMNS: usize = 960;
 
 /// A loaded recogniser.
 pub(super) struct Pp {
@@ -33,6 +31,8 @@ pub(super) struct Pp {
     alphabet: Vec<char>,
     pools: Vec<Arc<ThreadPool>>,
     file: PathBuf,
+    /// Rows that the ink of a line is brought to: fewer make the run shorter and small letters unclear.
+    ink_rows: f32,
 }
 
 impl Pp {
@@ -52,7 +52,7 @@ impl Pp {
         let model = options.load_file(&file).map_err(|e| bad(e.to_string()))?;
         let alphabet = alphabet(&model, &file).map_err(bad)?;
         let pools = (0..threads).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect();
-        Ok(Self { model, alphabet, pools, file })
+        Ok(Self { model, alphabet, pools, file, ink_rows: size.ink_rows() })
     }
 
     fn failed(&self, reason: impl ToString) -> OcrError {
@@ -112,7 +112,7 @@ impl Engine for Pp {
     }
 
     fn read(&self, crops: &[&Crop], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
-        let prepared: Vec<Prepared> = crops.iter().map(|crop| Prepared::of(crop)).collect();
+        let prepared: Vec<Prepared> = crops.iter().map(|crop| Prepared::of(crop, self.ink_rows)).collect();
         let runs = runs(&prepared);
         let next = AtomicUsize::new(0);
         let results: Mutex<Vec<Option<Reading>>> = Mutex::new(vec![None; crops.len()]);
@@ -152,8 +152,8 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn of(crop: &Crop) -> Self {
-        let scale = (INK_ROWS / crop.height as f32).min(4.0);
+    fn of(crop: &Crop, ink_rows: f32) -> Self {
+        let scale = (ink_rows / crop.height as f32).min(4.0);
         let widest = (WIDEST - 2 * MARGIN) as f32 / crop.width as f32;
         let (width, height, ink) = scaled(crop, scale.min(widest));
         Self { width, height, ink, columns: width + 2 * MARGIN, scale: width as f32 / crop.width as f32 }

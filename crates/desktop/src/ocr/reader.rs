@@ -151,7 +151,8 @@ impl Reader {
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
         let regions = Regions::of(view);
         let found = find(&regions);
-        let cut: Vec<(Rect, Crop)> = found.iter().filter_map(|line| crop(&regions, line)).filter(|(rect, _)| rect.height as i32 >= LOWEST_LINE).collect();
+        let cut: Vec<(Rect, Crop)> =
+            found.iter().filter_map(|line| crop(&regions, line)).filter(|(rect, _)| rect.height as i32 >= LOWEST_LINE).collect();
         drop(regions);
         let readings = self.readings(stack, &cut, cancelled)?;
         let mut lines: Vec<Line> =

@@ -87,17 +87,20 @@ struct Doubt {
     right: f32,
     /// The stretch cut out; `None` when it is the whole line.
     part: Option<Crop>,
+    /// Whether ink was left over.
+    unread: bool,
 }
 
 impl Step {
     /// What this step is to read again of a line.
     fn doubts(&self, line: usize, crop: &Crop, reading: &Reading) -> Vec<Doubt> {
-        let whole = || vec![Doubt { line, left: 0.0, right: f32::MAX, part: None }];
+        let whole = |unread| vec![Doubt { line, left: 0.0, right: f32::MAX, part: None, unread }];
         if self.script.is_some() {
             let letters = letters(crop, reading);
             let words = crop.width * 10 >= crop.height * 16;
-            let asked = words && (mean(letters) < self.doubt || is_odd(letters) || reading.leaves_ink_unread(crop));
-            return if asked { whole() } else { Vec::new() };
+            let unread = reading.leaves_ink_unread(crop);
+            let asked = words && (unread || mean(letters) < self.doubt || is_odd(letters));
+            return if asked { whole(unread) } else { Vec::new() };
         }
         let doubted = |g: &&Glyph| g.confidence < self.doubt && !g.character.is_whitespace();
         let unsure: Vec<(f32, f32)> = match reading.glyphs.as_slice() {
@@ -112,14 +115,19 @@ impl Step {
         // The fast network takes kana for Han; a short line is read best as a whole, and so is one with many doubts.
         let many = unsure.len() * 4 >= reading.glyphs.len();
         if kana || many || crop.width < crop.height * SHORT {
-            return whole();
+            return whole(false);
         }
         let parts = crop.stretches(&unsure);
         if parts.iter().map(|(left, right)| right - left).sum::<usize>() * 10 >= crop.width * 8 {
-            return whole();
+            return whole(false);
         }
-        let cut =
-            |(left, right): (usize, usize)| Doubt { line, left: left as f32, right: right as f32, part: Some(crop.columns(left, right)) };
+        let cut = |(left, right): (usize, usize)| Doubt {
+            line,
+            left: left as f32,
+            right: right as f32,
+            part: Some(crop.columns(left, right)),
+            unread: false,
+        };
         parts.into_iter().map(cut).collect()
     }
 
@@ -134,13 +142,21 @@ impl Step {
             old.glyphs.sort_by(|a, b| a.left.total_cmp(&b.left));
             return;
         };
+        if doubt.accepts(&new, old, script) {
+            *old = merged(&new, old, script);
+        }
+    }
+}
+
+impl Doubt {
+    /// Whether a reading in `script` is believed. Latin forced into Cyrillic looks like words, so there must be letters
+    /// that Latin has nothing like, or much confidence.
+    fn accepts(&self, new: &Reading, old: &Reading, script: Script) -> bool {
         let letters = || new.glyphs.iter().map(|g| g.character).filter(|c| c.is_alphabetic());
         let own = letters().filter(|c| script.has(*c)).count();
         let proof = letters().filter(|c| script.has(*c) && !script.is_shared(*c)).count();
-        let sure = new.confidence() >= if old.confidence() < 0.5 { 0.6 } else { 0.75 };
-        if own * 3 >= letters().count() && own >= 2 && proof >= 1 && sure {
-            *old = merged(&new, old, script);
-        }
+        let sure = if self.unread || old.confidence() < 0.5 { 0.5 } else { 0.75 };
+        own >= 2 && own * 3 >= letters().count() && new.confidence() >= if proof > 0 { sure } else { 0.9 }
     }
 }
 
@@ -169,7 +185,9 @@ fn is_odd(letters: &[Glyph]) -> bool {
     let forced = |g: &Glyph| g.confidence < 0.6 && !g.character.is_ascii() && g.character.is_alphabetic();
     let capital_inside = |three: &[Glyph]| {
         let [a, b, c] = three else { return false };
-        a.character.is_ascii_lowercase() && "HBTKMREYPCXAON".contains(b.character) && (c.character.is_ascii_lowercase() || c.character.is_whitespace())
+        a.character.is_ascii_lowercase()
+            && "HBTKMREYPCXAON".contains(b.character)
+            && (c.character.is_ascii_lowercase() || c.character.is_whitespace())
     };
     letters.iter().any(forced) || letters.windows(3).any(capital_inside)
 }
@@ -214,7 +232,7 @@ impl Script {
 
     /// Whether a letter looks like one of another script, so that it proves nothing.
     fn is_shared(self, c: char) -> bool {
-        "аеорсухкАВЕКМНОРСТХУьіІ".contains(c)
+        matches!(self, Self::Cyrillic) && !"бджзлфцчшщъыэюяйёБДЖЗЛФЦЧШЩЪЫЭЮЯЙЁИП".contains(c)
     }
 }
 
