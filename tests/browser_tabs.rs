@@ -52,7 +52,8 @@ async fn opened_by_pages(rig: Rig) {
 }
 
 async fn closed(rig: Rig) {
-    rig.open("<title>first</title>first").await;
+    rig.web.page("/y", "y");
+    rig.open("<title>first</title>first <button id=o onclick=\"window.open('/y')\">o</button>").await;
     let first = rig.current().await["id"].clone();
     let second =
         rig.done("tab_new", json!({"url": rig.web.page("/x", "<script>onbeforeunload=e=>e.preventDefault()</script>x")})).await["tabId"]
@@ -65,8 +66,9 @@ async fn closed(rig: Rig) {
         }
     }
     assert_eq!(rig.current().await["id"], first);
-    // One that closes itself is told once, with what is next.
-    let third = rig.done("tab_new", json!({"url": rig.web.page("/y", "y")})).await["tabId"].clone();
+    // One that closes itself, as only a window that a page opened may, is told once, with what is next.
+    let third = rig.click("#o").await.success().json["opened_tabs"][0]["tabId"].clone();
+    rig.done("tab_select", json!({"tabId": third})).await;
     assert!(third.as_i64() > second.as_i64(), "numbers are not used again");
     rig.script("setTimeout(()=>close(),50),1").await;
     let said = loop {
@@ -76,7 +78,7 @@ async fn closed(rig: Rig) {
         }
     };
     assert!(said.contains(&format!("next call acts on tab {first}")), "{said}");
-    assert_eq!(rig.done("get_content", json!({})).await["content"], "first");
+    assert!(rig.done("get_content", json!({})).await["content"].as_str().unwrap().starts_with("first"));
     let bad = rig.call("tab_new", json!({"url": "http://127.0.0.1:9/"})).await;
     assert!(!bad.ok);
     assert_eq!(ids(&rig).await.len(), ids(&rig).await.iter().collect::<std::collections::BTreeSet<_>>().len());

@@ -153,22 +153,28 @@ pub fn address(worker: &Worker) -> String {
     worker.url.trim_start_matches("http://").split('/').next().unwrap().to_owned()
 }
 
-/// Presses "Cancel" on the debugging bar: the only large area of this blue below the toolbar.
+/// Presses "Cancel" on the debugging bar: the only large area of this blue below the toolbar, once it has stopped sliding.
 pub async fn cancel_debugging(worker: &Worker, display: &str) {
+    let before = Mutex::new(None);
     let (x, y) = until("the debugging bar", || async {
         let (_, bytes) = worker.call("computer_screenshot", serde_json::json!({})).await.success().picture();
-        let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
-        let blue = |p: &image::Rgb<u8>| p.0[0] < 60 && (60..120).contains(&p.0[1]) && p.0[2] > 180;
-        let found: Vec<(u32, u32)> =
-            picture.enumerate_pixels().filter(|(_, y, p)| (90..220).contains(y) && blue(p)).map(|(x, y, _)| (x, y)).collect();
-        let middle = |mut all: Vec<u32>| {
-            all.sort_unstable();
-            all[all.len() / 2]
-        };
-        (found.len() > 600).then(|| (middle(found.iter().map(|f| f.0).collect()), middle(found.iter().map(|f| f.1).collect())))
+        let found = cancel_button(&image::load_from_memory(&bytes).unwrap().to_rgb8());
+        let same = found.is_some() && *before.lock().unwrap() == found;
+        *before.lock().unwrap() = found;
+        found.filter(|_| same)
     })
     .await;
     let at = [x.to_string(), y.to_string()];
     let done = Command::new("xdotool").args(["mousemove", &at[0], &at[1], "click", "1"]).env("DISPLAY", display).status().await;
     assert!(done.unwrap().success());
+}
+
+fn cancel_button(picture: &image::RgbImage) -> Option<(u32, u32)> {
+    let blue = |p: &image::Rgb<u8>| p.0[0] < 60 && (60..120).contains(&p.0[1]) && p.0[2] > 180;
+    let band = picture.enumerate_pixels().filter(|(_, y, p)| (90..220).contains(y) && blue(p));
+    let (mut across, mut down): (Vec<u32>, Vec<u32>) = band.map(|(x, y, _)| (x, y)).unzip();
+    across.sort_unstable();
+    down.sort_unstable();
+    let middle = |all: &[u32]| all.get(all.len() / 2).copied();
+    if across.len() > 600 { middle(&across).zip(middle(&down)) } else { None }
 }

@@ -42,7 +42,7 @@ impl Web {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (pages, told): (Arc<Mutex<HashMap<String, Response>>>, Arc<Mutex<Vec<Value>>>) = Arc::default();
+        let (pages, told): (Arc<Mutex<HashMap<String, Response>>>, Arc<Mutex<Vec<Value>>>) = Default::default();
         let (at, heard) = (Arc::clone(&pages), Arc::clone(&told));
         let serving = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
