@@ -17,6 +17,9 @@ use crate::setup::{CdpRoute, Choice, Naming, Setup, Source, TabRow};
 use crate::tab::Tab;
 use crate::transport::{Kind, TabId, TabInfo, Transport};
 
+/// A connected browser of the person, and what is known of it.
+type Connected = (Arc<dyn Transport>, Arc<Browser>);
+
 /// All browsers. Cheap to share by `Arc`.
 #[derive(Debug)]
 pub struct Browsers {
@@ -24,7 +27,7 @@ pub struct Browsers {
     managed: tokio::sync::Mutex<Option<(Arc<Browser>, Arc<Managed>)>>,
     /// The same, to look at without waiting; older ones stay for the reasons of their tabs' end.
     running: Mutex<Vec<Arc<Browser>>>,
-    extensions: Mutex<Vec<(Arc<dyn Transport>, Arc<Browser>)>>,
+    extensions: Mutex<Vec<Connected>>,
     callers: Mutex<Callers>,
     /// Held while a caller takes a tab, so that no two take the same.
     seating: tokio::sync::Mutex<()>,

@@ -96,7 +96,10 @@ pub enum Naming {
 
 /// Where a caller (by its scope) may attach to the managed browser, if it may.
 #[derive(Clone)]
-pub struct CdpRoute(pub Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct CdpRoute(pub Arc<AddressFor>);
+
+/// The address for a caller's scope.
+pub type AddressFor = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl std::fmt::Debug for CdpRoute {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::place::Point;
 use super::{PATIENCE, Page};
 use crate::error::BrowserError;
-use crate::tab::Signal;
+use crate::tab::{Moment, Signal};
 
 /// How long the news of an event may lag behind the event.
 const NEWS: Duration = Duration::from_millis(500);
@@ -37,6 +37,12 @@ enum Press {
     OnlyDown,
     Missed(String),
     Nowhere,
+}
+
+/// What follows from that.
+enum Next {
+    Done,
+    Again,
 }
 
 impl Page {
@@ -66,34 +72,38 @@ impl Page {
             self.tab.change(|s| {
                 s.signals.remove(&token);
             });
-            match pressed {
-                Press::Arrived => {}
-                Press::OnlyDown => self.tab.change(|s| {
-                    s.notices.note("the press arrived but the page gave no click event for it (it changed the element meanwhile)")
-                }),
-                Press::Missed(by) if Instant::now() >= end => {
-                    return Err(BrowserError::Element {
-                        element: name,
-                        reason: format!("it moved away, and {by} would have got the click; nothing was clicked"),
-                    });
-                }
-                Press::Missed(_) => continue,
-                Press::Nowhere if self.tab.look(|s| s.moment.commits != before.commits) => {
-                    return Err(BrowserError::Navigated(format!(
-                        "the page navigated to {} before the click arrived; look again",
-                        self.tab.url()
-                    )));
-                }
-                // The browser dropped it (a page that is not drawn yet): nothing has happened, so it can be tried again.
-                Press::Nowhere if Instant::now() < end => continue,
-                Press::Nowhere => {
-                    return Err(BrowserError::Failed(format!(
-                        "{name} did not get the click: no event arrived in its frame; look at the page with browser_screenshot"
-                    )));
-                }
+            let over = Instant::now() >= end;
+            match self.judge(pressed, &name, &before, over)? {
+                Next::Done => {}
+                Next::Again => continue,
             }
             let navigated = self.settle(&before, &found.frame).await?;
             return Ok(Clicked { element: name, matches: found.verdict.matches, navigated, url: self.tab.url() });
+        }
+    }
+
+    /// What the news of a press means; `over` when there is no time for another.
+    fn judge(&self, pressed: Press, name: &str, before: &Moment, over: bool) -> Result<Next, BrowserError> {
+        match pressed {
+            Press::Arrived => Ok(Next::Done),
+            Press::OnlyDown => {
+                let note = "the press arrived but the page gave no click event for it (it changed the element meanwhile)";
+                self.tab.change(|s| s.notices.note(note));
+                Ok(Next::Done)
+            }
+            Press::Missed(by) if over => {
+                let reason = format!("it moved away, and {by} would have got the click; nothing was clicked");
+                Err(BrowserError::Element { element: name.to_owned(), reason })
+            }
+            Press::Nowhere if self.tab.look(|s| s.moment.commits != before.commits) => {
+                let url = self.tab.url();
+                Err(BrowserError::Navigated(format!("the page navigated to {url} before the click arrived; look again")))
+            }
+            Press::Nowhere if over => Err(BrowserError::Failed(format!(
+                "{name} did not get the click: no event arrived in its frame; look at the page with browser_screenshot"
+            ))),
+            // Swallowed by us, or dropped by the browser (a page that is not drawn yet): the page knows nothing of it.
+            Press::Missed(_) | Press::Nowhere => Ok(Next::Again),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Keys, as trusted input to whatever has the focus in a tab.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -7,6 +9,12 @@ use serde_json::{Value, json};
 use super::keys::Key;
 use super::{PATIENCE, Page};
 use crate::error::BrowserError;
+use crate::tab::{FrameId, Moment, State};
+
+/// How long the news of a key may lag behind the key.
+const NEWS: Duration = Duration::from_millis(800);
+/// How often a key that did not arrive is pressed.
+const TRIES: u32 = 3;
 
 /// Modifier keys held during a key press.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,7 +88,7 @@ impl Page {
         let before = self.tab.look(|s| s.moment.clone());
         let told = match &stroke {
             Stroke::Key(key, modifiers) => {
-                self.stroke(key, *modifiers).await?;
+                self.deliver(key, *modifiers, &frame, &before).await?;
                 modifiers.names().iter().map(|m| format!("{}+", m.0)).collect::<String>() + &key.key
             }
             Stroke::Text(text) => {
@@ -90,6 +98,31 @@ impl Page {
         };
         let navigated = self.settle(&before, &frame).await?;
         Ok(Pressed { key: told, navigated, url: self.tab.url() })
+    }
+
+    /// Presses a key and makes sure that the page got it. One that the browser dropped (before a page is drawn) is
+    /// pressed again.
+    async fn deliver(&self, key: &Key, modifiers: Modifiers, frame: &FrameId, before: &Moment) -> Result<(), BrowserError> {
+        for _ in 0..TRIES {
+            let token = self.tab.new_token();
+            let args = json!({"token": token});
+            let asked = self.tab.run::<Value>(frame, "expectKey", &args);
+            let ready = match self.in_time("the page does not answer; its own scripts may be busy", asked).await {
+                Err(error) if error.is_navigation() => continue,
+                ready => ready?,
+            };
+            self.stroke(key, modifiers).await?;
+            if ready["inner"] == true {
+                return Ok(());
+            }
+            let arrived = |s: &mut State| {
+                (s.moment.commits != before.commits || s.signals.get(&token).is_some_and(|all| !all.is_empty())).then_some(())
+            };
+            if self.tab.wait_for(NEWS, arrived).await.is_some() {
+                return Ok(());
+            }
+        }
+        Err(BrowserError::Failed(format!("the page did not get the key {}; look at it with browser_screenshot", key.key)))
     }
 
     /// One key with its modifiers, down and up, in one burst.

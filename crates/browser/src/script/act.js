@@ -79,7 +79,7 @@
   const inFrame = (f, rest) => { D.held = f; return { state: 'frame', rest, name: D.name(f) }; };
 
   // Input that comes before a new document is first drawn is dropped by the browser.
-  const undrawn = () => performance.now() < 1000 && document.visibilityState === 'visible' && !performance.getEntriesByType('paint').length;
+  const undrawn = () => performance.now() < 2500 && document.visibilityState === 'visible' && !performance.getEntriesByType('paint').length;
 
   // Finds the element and waits until `ready(e)` has nothing against it (a text is a reason to wait, {stop} one not to).
   const settle = async ({ selector, wait, linger }, ready) => {
@@ -256,6 +256,19 @@
     if (!e || !e.isConnected) return { gone: true, value: '' };
     return { gone: false, value: /^(INPUT|TEXTAREA|SELECT)$/.test(e.tagName) ? e.value : e.innerText, files: e.files ? [...e.files].map((f) => f.name) : [] };
   };
+  // Before keys that go to whatever has the focus: waits until the page is drawn, and tells under `token` when a key
+  // comes. `inner` says that a frame has the focus, whose keys are not seen here.
+  let expected = 0;
+  D.expectKey = async ({ token }) => {
+    while (undrawn()) await frame();
+    expected = token;
+    return { inner: /^(IFRAME|FRAME)$/.test(document.activeElement?.tagName || '') };
+  };
+  addEventListener('keydown', (ev) => {
+    if (!expected || !ev.isTrusted) return;
+    deskhandTell(JSON.stringify({ token: expected, event: 'key', by: '' }));
+    expected = 0;
+  }, { capture: true, passive: true });
   // Puts the focus on an element for keys.
   D.focus = async (args) => {
     const r = await settle(args, (e) => {

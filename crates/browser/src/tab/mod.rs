@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub(crate) use self::frames::{FrameId, World};
 pub use self::notices::{Dialog, Downloaded, Happened, OpenedTab};
-use self::state::State;
+pub(crate) use self::state::State;
 pub(crate) use self::state::{Lost, Moment, Signal};
 use crate::error::BrowserError;
 use crate::policy::Policy;

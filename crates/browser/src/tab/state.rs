@@ -268,11 +268,7 @@ impl State {
                 self.moment.started = params["url"].as_str().map(str::to_owned);
             }
             "Page.frameStartedNavigating" if main => self.moment.started = params["url"].as_str().map(str::to_owned),
-            "Page.frameStoppedLoading" if main => {
-                if self.moment.started.take().is_some() {
-                    self.moment.aborted += 1;
-                }
-            }
+            "Page.frameStoppedLoading" if main => self.moment.aborted += u64::from(self.moment.started.take().is_some()),
             "Page.lifecycleEvent" => {
                 let loader = params["loaderId"].as_str().unwrap_or_default();
                 match params["name"].as_str() {
