@@ -30,6 +30,7 @@ mod mcp_clients;
 mod mcp_doors;
 mod mcp_wire;
 mod mouse;
+mod ocr;
 mod screenshot;
 mod session;
 mod takeover;

@@ -1,5 +1,6 @@
 //! What the end-to-end tests stand on: displays, workers, witnesses. Everything ends with the test that started it.
 
+pub mod board;
 pub mod hand;
 pub mod lender;
 pub mod page;
