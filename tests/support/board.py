@@ -2,6 +2,7 @@
 # argv[1]: {"width", "height", "ground", "items": [{"kind": "label"|"button"|"patch", "text", "x", "y", "px", "font", "fg", "bg", "width", "height"}]}
 import json, sys, threading
 import gi
+gi.require_version("Gdk", "3.0")
 gi.require_version("Gtk", "3.0")
 from gi.repository import Gdk, GLib, Gtk, Pango
 
