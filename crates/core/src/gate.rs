@@ -231,6 +231,22 @@ impl Gate {
         self.notify();
     }
 
+    /// Ends every running call and allows new ones at once: what they relied on is gone.
+    pub fn interrupt(&self, why: &str) {
+        let mut state = self.inner.state.lock();
+        let old = std::mem::take(&mut state.generation);
+        end(&old, Halt::Stopped(why.to_owned()));
+        if state.grant.is_none() || state.paused.is_some() {
+            state.generation = old;
+        }
+    }
+
+    /// Whether the person can be asked; without it the policy given at start decides.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.inner.consent.is_some()
+    }
+
     /// Holds AI control: running calls end, later ones answer `paused` with this text until [`Gate::resume`].
     /// Nothing happens when it is off. `why` says by what, and who resumes it.
     pub fn pause(&self, why: &str) {

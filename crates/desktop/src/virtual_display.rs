@@ -91,6 +91,21 @@ impl VirtualDisplay {
         &self.started.missing
     }
 
+    /// Makes it the display of this process and of everything it starts, while the process has no other threads.
+    ///
+    /// # Errors
+    /// [`Error::Failed`] when threads run already: one of them may be reading the environment.
+    pub fn export_before_threads(&self) -> Result<()> {
+        let threads = std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count);
+        // This one and the display's keeper, which leaves the environment alone once the display is up.
+        if threads > 2 {
+            return Err(Error::failed("making the virtual display this process's own", format!("{threads} threads run already")));
+        }
+        // SAFETY: no other thread is at the environment, as counted above, and this one starts none meanwhile.
+        unsafe { self.export() };
+        Ok(())
+    }
+
     /// Makes it the display of this process and of everything it starts.
     ///
     /// # Safety
