@@ -40,13 +40,10 @@ impl Page {
             "file" => Some(self.upload(&found, text).await?),
             "text" => {
                 self.type_into(&found, text).await?;
-                None
+                self.read_back(&found, text).await?
             }
+            // Set and read back in one go by the script.
             _ => Some(found.text("value")).filter(|v| v != text),
-        };
-        let value = match value {
-            None => self.read_back(&found, text).await?,
-            some => some,
         };
         let navigated = self.settle(&before, &found.frame).await?;
         Ok(Typed { element, value, navigated })
