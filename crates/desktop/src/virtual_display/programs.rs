@@ -36,19 +36,30 @@ const MANAGERS: [(&str, &[&str]); 6] = [
 ];
 const OPENBOX: &str = include_str!("openbox.xml");
 
+const FOLDER: &str = "deskhand-display-";
+const LOCK: &str = "lock";
+
 /// What runs, the first started first.
 pub(super) struct Programs {
     running: Vec<Child>,
     // Cookie, bus socket, configuration, logs: gone with the programs.
     folder: tempfile::TempDir,
+    // Held while we live: a folder that nobody holds was left by a worker that was killed.
+    _lock: File,
 }
 
 impl Programs {
     pub(super) fn start(width: u32, height: u32) -> Result<(Self, Started)> {
         let failed = |e| Error::failed("starting the virtual display", e);
         // The name is unguessable and the folder 0700, so the cookie in it is this user's alone.
-        let folder = tempfile::Builder::new().prefix("deskhand-display-").tempdir().map_err(failed)?;
-        let mut programs = Self { running: Vec::new(), folder };
+        sweep();
+        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().map_err(failed)?;
+        let unnamed = folder.path().join("unnamed");
+        let lock = File::create(&unnamed).map_err(failed)?;
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|e| failed(e.into()))?;
+        // It gets its name only when it is held, so that nobody takes the folder for one left behind.
+        std::fs::rename(unnamed, folder.path().join(LOCK)).map_err(failed)?;
+        let mut programs = Self { running: Vec::new(), folder, _lock: lock };
         let mut started = Started { variables: Vec::new(), missing: Vec::new() };
         let cookie = cookie().map_err(failed)?;
         let authority = programs.folder.path().join("Xauthority");
@@ -205,6 +216,17 @@ impl Drop for Programs {
                 }
             }
             let _ = child.wait();
+        }
+    }
+}
+
+/// Removes the folders of workers that were killed. Another user's cannot be opened, and stay.
+fn sweep() {
+    let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else { return };
+    for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(FOLDER)) {
+        let Ok(lock) = File::options().write(true).open(entry.path().join(LOCK)) else { continue };
+        if rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
