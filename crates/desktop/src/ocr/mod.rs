@@ -11,6 +11,7 @@
 mod cache;
 mod crop;
 mod find;
+mod huge;
 mod image;
 mod lines;
 mod models;

@@ -2,6 +2,7 @@
 
 use super::cache::Cache;
 use super::crop::{Crop, crop};
+use super::huge;
 use super::image::{Image, Rect};
 use super::lines::{LOWEST_LINE, find};
 use super::models::ModelSize;
@@ -149,31 +150,31 @@ impl Reader {
     }
 
     fn read_view(&self, stack: &Stack, view: &Image<'_>, cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Line>, OcrError> {
-        let regions = Regions::of(view);
-        let found = find(&regions);
-        let cut: Vec<(Rect, Crop)> =
-            found.iter().filter_map(|line| crop(&regions, line)).filter(|(rect, _)| rect.height as i32 >= LOWEST_LINE).collect();
-        drop(regions);
+        let mut cut = Cut::all(view, 1, LOWEST_LINE);
+        let reduced = huge::reduced(view);
+        cut.extend(reduced.image().map(|image| Cut::all(&image, huge::REDUCTION, huge::LOWEST)).unwrap_or_default());
         let readings = self.readings(stack, &cut, cancelled)?;
-        let mut lines: Vec<Line> =
-            cut.iter().zip(readings).filter_map(|((rect, crop), reading)| line(*rect, crop, &reading, stack.certain())).collect();
+        let read = |(cut, reading): (&Cut, Reading)| line(cut.rect, &cut.crop, &reading, stack.certain()).map(|line| (cut.scale, line));
+        let (lines, large): (Vec<_>, Vec<_>) = cut.iter().zip(readings).filter_map(read).partition(|(scale, _)| *scale == 1);
+        let mut lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+        huge::place(&mut lines, large.into_iter().map(|(_, line)| line));
         without_insides(&mut lines);
         in_reading_order(&mut lines);
         Ok(lines)
     }
 
     /// One reading for each crop; equal crops are read once, known ones not at all.
-    fn readings(&self, stack: &Stack, cut: &[(Rect, Crop)], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
+    fn readings(&self, stack: &Stack, cut: &[Cut], cancelled: &(dyn Fn() -> bool + Sync)) -> Result<Vec<Reading>, OcrError> {
         let mut readings: Vec<Option<Reading>> = {
             let mut cache = self.0.cache.lock();
-            cut.iter().map(|(_, crop)| cache.get(crop)).collect()
+            cut.iter().map(|cut| cache.get(&cut.crop)).collect()
         };
         let mut first: std::collections::HashMap<&Crop, usize> = std::collections::HashMap::new();
         let mut fresh: Vec<&Crop> = Vec::new();
         let mut place: Vec<usize> = vec![usize::MAX; cut.len()];
-        for (at, (_, crop)) in cut.iter().enumerate().filter(|(at, _)| readings[*at].is_none()) {
-            place[at] = *first.entry(crop).or_insert_with(|| {
-                fresh.push(crop);
+        for (at, cut) in cut.iter().enumerate().filter(|(at, _)| readings[*at].is_none()) {
+            place[at] = *first.entry(&cut.crop).or_insert_with(|| {
+                fresh.push(&cut.crop);
                 fresh.len() - 1
             });
         }
@@ -191,10 +192,27 @@ impl Reader {
     }
 }
 
+/// A line cut out of a picture.
+struct Cut {
+    rect: Rect,
+    crop: Crop,
+    /// Pixels of the screen for one of `rect`.
+    scale: u32,
+}
+
+impl Cut {
+    /// The lines of a picture that are at least `lowest` rows high.
+    fn all(image: &Image<'_>, scale: u32, lowest: i32) -> Vec<Self> {
+        let regions = Regions::of(image);
+        let cut = find(&regions).into_iter().filter_map(|line| crop(&regions, &line));
+        cut.filter(|(rect, _)| rect.height.cast_signed() >= lowest).map(|(rect, crop)| Self { rect, crop, scale }).collect()
+    }
+}
+
 /// The inside of a huge 0 or B looks like a letter of its own.
 fn without_insides(lines: &mut Vec<Line>) {
     let boxes: Vec<Rect> = lines.iter().map(|line| line.rect).collect();
-    let inside = |a: &Rect, b: &Rect| a.intersection(b) == Some(*a) && a.height * 10 < b.height * 8;
+    let inside = |a: &Rect, b: &Rect| a.intersection(b) == Some(*a) && a.width * a.height * 2 < b.width * b.height;
     lines.retain(|line| !boxes.iter().any(|other| inside(&line.rect, other)));
 }
 
