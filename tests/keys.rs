@@ -31,7 +31,6 @@ async fn names_of_all_traditions_press_the_one_key_they_mean() {
         ("del", "Delete"),
         ("ArrowRight", "Right"),
         ("insert", "Insert"),
-        ("print_screen", "Print"),
         ("pause", "Pause"),
         ("f13", "F13"),
         ("f24", "F24"),

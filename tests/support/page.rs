@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A browser drops input until a page has shown its first frames, so the page waits for some of them.
 const SCRIPT: &str = "<script>let sent=Promise.resolve();function say(o){const b=JSON.stringify(o);sent=sent.then(()=>fetch('/say',{method:'POST',body:b}))}\
-function ready(){if(document.hasFocus()&&innerWidth>300)say({kind:'ready',x:screenX,y:screenY+outerHeight-innerHeight});else setTimeout(ready,50)}</script>";
+function ready(n=0){if(n>20&&document.hasFocus()&&innerWidth==screen.width)say({kind:'ready'});\
+else requestAnimationFrame(()=>ready(n+1))}</script>";
 
-/// A window of Chromium with one page, focused when this returns.
+/// A window of Chromium with one page over the whole screen, focused when this returns: page pixels are screen pixels.
 pub struct Page {
     child: Child,
     reports: Receiver<Value>,
-    /// Screen pixel of the page's top left corner.
-    pub origin: (i64, i64),
     _profile: tempfile::TempDir,
 }
 
@@ -39,13 +39,12 @@ impl Page {
         let mut command = Command::new("chromium");
         command.arg(format!("--user-data-dir={}", profile.path().display())).arg(format!("--app={address}"));
         command.args(["--no-sandbox", "--no-first-run", "--disable-gpu", "--password-store=basic", "--disable-background-networking"]);
-        command.args(["--window-position=60,40", "--window-size=900,640", "--disable-smooth-scrolling", "--force-device-scale-factor=1"]);
+        command.args(["--kiosk", "--disable-smooth-scrolling", "--force-device-scale-factor=1"]);
         command.env("DISPLAY", display).env_remove("WAYLAND_DISPLAY").env("HOME", profile.path());
         // Its helpers end with it: they are of its process group.
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().expect("chromium is installed");
-        let mut page = Self { child, reports, origin: (0, 0), _profile: profile };
-        let ready = page.wait_for("ready");
-        page.origin = (ready["x"].as_i64().unwrap(), ready["y"].as_i64().unwrap());
+        let page = Self { child, reports, _profile: profile };
+        page.wait_for("ready");
         page
     }
 

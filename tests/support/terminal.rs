@@ -19,14 +19,19 @@ impl Terminal {
         let out = folder.path().join("bytes");
         let script = format!("stty raw -echo; touch {0}.ready; exec cat > {0}", out.display());
         let mut command = Command::new("xterm");
-        command.args(["-u8", "-e", "sh", "-c", &script]).env("DISPLAY", display).env("LANG", "C.UTF-8");
+        // A title of its own: the display may still show another terminal as the active window.
+        let title = folder.path().display().to_string();
+        command.args(["-u8", "-T", &title, "-e", "sh", "-c", &script]).env("DISPLAY", display).env("LANG", "C.UTF-8");
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("xterm is installed");
         let terminal = Self { child, out, folder };
         terminal.until("the terminal starts", || terminal.folder.path().join("bytes.ready").exists());
+        let asked = |arguments: &[&str]| {
+            let answer = Command::new("xprop").args(["-display", display]).args(arguments).output().unwrap();
+            String::from_utf8_lossy(&answer.stdout).into_owned()
+        };
         let focused = || {
-            let asked = Command::new("xprop").args(["-display", display, "-root", "_NET_ACTIVE_WINDOW"]).output().unwrap();
-            let text = String::from_utf8_lossy(&asked.stdout).into_owned();
-            text.contains("0x") && !text.contains("0x0\n")
+            let active = asked(&["-root", "_NET_ACTIVE_WINDOW"]);
+            active.split_whitespace().last().is_some_and(|window| asked(&["-id", window, "WM_NAME"]).contains(&title))
         };
         terminal.until("the terminal has the focus", focused);
         terminal

@@ -71,7 +71,7 @@ def obey(order):
     elif order == "selection":
         say(kind="selection", value=selection())
     elif order == "place":
-        _, x, y = widget.get_window().get_origin()
+        _, x, y = Gtk.Widget.get_window(widget).get_origin()
         a = widget.get_allocation()
         if kind not in ("view", "slow"):
             x, y = x + a.x, y + a.y
