@@ -48,7 +48,7 @@ pub(crate) fn serve<H: ServerHandler + Send + Sync + 'static>(
     // Host and Origin are the guard's: it knows the port and is in front of every route.
     let mut config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(true)
-        .with_json_response(true)
+        .with_json_response(false)
         .with_sse_keep_alive(Some(answer::KEEP_ALIVE))
         .with_sse_retry(Some(Duration::from_secs(3)))
         .with_cancellation_token(stop)
