@@ -95,7 +95,9 @@ pub(super) fn line(rect: Rect, crop: &Crop, reading: &Reading, certain: f32) -> 
     if confidence < needed {
         return None;
     }
-    let words: Vec<Word> = split(crop, &gaps, kept, letters).into_iter().map(|glyphs| word(rect, crop, kept, &glyphs)).collect();
+    let groups = split(crop, &gaps, kept, letters);
+    let edges = edges(&gaps, kept, &groups);
+    let words: Vec<Word> = groups.iter().zip(edges.windows(2)).map(|(glyphs, edge)| word(rect, crop, edge, glyphs)).collect();
     let text = words.iter().map(|w| w.text.as_str()).collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then(|| Line { text, confidence, rect: tight(rect, crop, kept), words })
 }
@@ -251,14 +253,26 @@ fn is_mark(c: char) -> bool {
     !c.is_alphanumeric()
 }
 
-fn word(line: Rect, crop: &Crop, kept: Span, glyphs: &[&Glyph]) -> Word {
+/// Where words begin and end: in the middle of the widest gap between the last letter of one and the first of the next.
+fn edges(gaps: &[Span], kept: Span, words: &[Vec<&Glyph>]) -> Vec<usize> {
+    let mut edges = vec![kept.left];
+    for pair in words.windows(2) {
+        let (from, to) = (pair[0].last().map_or(0.0, |g| middle(g)), pair[1].first().map_or(0.0, |g| middle(g)));
+        let between = gaps.iter().filter(|gap| gap.right as f32 > from && (gap.left as f32) < to);
+        let edge = between
+            .max_by_key(|gap| gap.right - gap.left)
+            .map_or(f32::midpoint(from, to) as usize, |gap| usize::midpoint(gap.left, gap.right));
+        edges.push(edge.clamp(edges[edges.len() - 1], kept.right));
+    }
+    edges.push(kept.right);
+    edges
+}
+
+fn word(line: Rect, crop: &Crop, edge: &[usize], glyphs: &[&Glyph]) -> Word {
     let text = glyphs.iter().map(|g| g.character).collect();
     let confidence = mean(glyphs.iter().copied());
-    let column = |x: f32| (x.round().max(0.0) as usize).clamp(kept.left, kept.right);
-    let left = column(glyphs.iter().map(|g| g.left).fold(f32::MAX, f32::min));
-    let right = column(glyphs.iter().map(|g| g.right).fold(f32::MIN, f32::max));
-    let left = left.min(kept.right.saturating_sub(1));
-    Word { text, confidence, rect: tight(line, crop, Span { left, right: right.max(left + 1) }) }
+    let left = edge[0].min(crop.width - 1);
+    Word { text, confidence, rect: tight(line, crop, Span { left, right: edge[1].max(left + 1) }) }
 }
 
 /// The ink of some columns, on the screen.
