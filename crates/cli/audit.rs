@@ -33,7 +33,8 @@ impl Command {
                     None => StateFolder::open(at.state_dir.as_deref())?.join("audit.jsonl"),
                 };
                 let verified = audit::verify(&path)?;
-                let torn = if verified.torn == 0 { String::new() } else { format!(", {} cut short by a crash and accounted for", verified.torn) };
+                let torn =
+                    if verified.torn == 0 { String::new() } else { format!(", {} cut short by a crash and accounted for", verified.torn) };
                 println!("{}: {} lines hold{torn}", path.display(), verified.lines);
             }
             Self::Export { at } => {

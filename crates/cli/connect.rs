@@ -21,6 +21,13 @@ pub(crate) struct Which {
     at: super::In,
 }
 
+impl Which {
+    /// The state folder that was named.
+    pub(crate) fn state_dir(&self) -> Option<&std::path::Path> {
+        self.at.state_dir.as_deref()
+    }
+}
+
 /// Shows the exact change for each client, then makes it.
 pub(crate) fn change(action: Action, which: &Which) -> Result<()> {
     let state = StateFolder::open(which.at.state_dir.as_deref())?;

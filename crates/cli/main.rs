@@ -4,6 +4,7 @@
 
 mod audit;
 mod call;
+mod connect;
 mod mcp;
 mod serve;
 
@@ -136,7 +137,11 @@ fn pair(at: &In) -> Result<()> {
     let state = StateFolder::open(at.state_dir.as_deref())?;
     let answer = runtime()?.block_on(deskhand_app::order(&state, Order::Pair))?;
     let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
-    println!("Code:    {}\nAddress: {}\n\nType both into the popup of the Deskhand extension within 2 minutes.", text("code"), text("address"));
+    println!(
+        "Code:    {}\nAddress: {}\n\nType both into the popup of the Deskhand extension within 2 minutes.",
+        text("code"),
+        text("address")
+    );
     Ok(())
 }
 

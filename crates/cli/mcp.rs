@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use deskhand_app::{Order, Policy, ServeOptions, StateFolder};
+use deskhand_connect::Action;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -12,6 +13,10 @@ use std::process::Stdio;
 pub(crate) enum Command {
     /// Speak MCP on stdin and stdout (what a client's configuration starts), or serve it over HTTP.
     Start(Start),
+    /// Connect an AI client on this machine: its configuration gets an entry, the change is shown before it is made.
+    Install(Install),
+    /// Take our entry out of a client's configuration again; nothing else in it is touched.
+    Uninstall(super::connect::Which),
     /// End the running worker.
     Stop(super::In),
     /// What runs and what is installed.
@@ -22,6 +27,19 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which client, and what a worker that it starts may do.
+#[derive(clap::Args)]
+pub(crate) struct Install {
+    #[command(flatten)]
+    which: super::connect::Which,
+    /// Groups that a worker started by a client allows, separated by commas, or `all`; kept for later starts.
+    #[arg(long, value_name = "GROUP,…", value_parser = deskhand_app::GroupSet::parse)]
+    authorize: Option<deskhand_app::GroupSet>,
+    /// A folder that agents may use in such a worker; may be given several times.
+    #[arg(long = "allow-dir", value_name = "DIR")]
+    allow_dirs: Vec<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -73,7 +91,26 @@ pub(crate) fn run(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Status { at, json } => status(&at, json),
+        Command::Install(install) => connect(install),
+        Command::Uninstall(which) => super::connect::change(Action::Uninstall, &which),
     }
+}
+
+/// Connects the client; the policy is saved first, so that a client that starts at once finds it.
+fn connect(install: Install) -> Result<()> {
+    if install.authorize.is_some() || !install.allow_dirs.is_empty() {
+        let state = StateFolder::open(install.which.state_dir())?;
+        let mut policy = Policy::load(&state)?;
+        policy.groups = install.authorize.unwrap_or(policy.groups);
+        for folder in install.allow_dirs {
+            let folder = std::fs::canonicalize(&folder).with_context(|| format!("the folder {} is not there", folder.display()))?;
+            if !policy.allow_dirs.contains(&folder) {
+                policy.allow_dirs.push(folder);
+            }
+        }
+        policy.save(&state)?;
+    }
+    super::connect::change(Action::Install, &install.which)
 }
 
 fn defaults(state_dir: Option<PathBuf>) -> ServeOptions {
@@ -104,7 +141,8 @@ fn in_background(start: &Start) -> Result<()> {
         let _ = std::fs::remove_file(state.join("token"));
     }
     let log = state.join("worker.log");
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(&log).with_context(|| format!("{} cannot be written", log.display()))?;
+    let file =
+        std::fs::OpenOptions::new().create(true).append(true).open(&log).with_context(|| format!("{} cannot be written", log.display()))?;
     let mut command = std::process::Command::new(std::env::current_exe()?);
     command.args(["mcp", "start", "--http", "--host", &start.host, "--port", &start.port.to_string(), "--state-dir"]).arg(state.path());
     if let Some(token) = &start.auth_token_file {
@@ -132,10 +170,18 @@ fn status(at: &super::In, as_json: bool) -> Result<()> {
     let running = state.running();
     let tools = super::runtime()?.block_on(async { deskhand_app::declared_tools() })?.len();
     let authorised = std::fs::read_to_string(state.join("token")).is_ok_and(|t| !t.trim().is_empty());
-    let report = json!({
+    let clients = super::connect::clients(&state)?;
+    let mut report = json!({
         "server": "deskhand", "version": deskhand_app::VERSION, "transport": "stdio, streamable-http, sse", "tools": tools,
         "auth_configured": authorised, "running": running.as_ref().map(|w| json!({ "pid": w.pid, "url": w.mcp_url })),
     });
+    for client in &clients {
+        let connected = json!(client.connection == deskhand_connect::Connection::Connected);
+        let name = client.client.to_string();
+        // Some readers want a plain identifier, some the name as it is.
+        report[format!("installed_{}", name.replace('-', "_"))] = connected.clone();
+        report[format!("installed_{name}")] = connected;
+    }
     if as_json {
         println!("{}", serde_json::to_string_pretty(&report)?);
         return Ok(());
@@ -145,5 +191,6 @@ fn status(at: &super::In, as_json: bool) -> Result<()> {
         None => println!("not running; start it with `deskhand serve`, or let a client start it"),
     }
     println!("{tools} tools, version {}", deskhand_app::VERSION);
+    super::connect::print(&clients);
     Ok(())
 }

@@ -60,7 +60,9 @@ impl Finder {
         match &self.client {
             Some(name) => {
                 let path = self.state.join("clients").join(name);
-                let token = std::fs::read_to_string(&path).with_context(|| format!("the client {name:?} has no token any more; connect it again with `deskhand mcp install --target {name}`"))?;
+                let token = std::fs::read_to_string(&path).with_context(|| {
+                    format!("the client {name:?} has no token any more; connect it again with `deskhand mcp install --target {name}`")
+                })?;
                 Ok(token.trim().to_owned())
             }
             None => self.state.token(None),
@@ -76,7 +78,9 @@ impl Finder {
         let policy = Policy::load(&self.state)?;
         let mut options = self.options.clone();
         options.allow_dirs = policy.allow_dirs;
-        let start = |options| Worker::start(WorkerParts { options, state: self.state.clone(), gate: Gate::headless(policy.groups), virtual_display: None });
+        let start = |options| {
+            Worker::start(WorkerParts { options, state: self.state.clone(), gate: Gate::headless(policy.groups), virtual_display: None })
+        };
         let started = match start(options.clone()).await {
             Ok(worker) => Ok(worker),
             Err(_) if self.state.running().is_some() => return Ok(()),
@@ -106,8 +110,11 @@ impl Locate for Finder {
 /// Starts the tray app, once, where it is installed and there is a display for it. It becomes the worker.
 fn start_tray_app() -> bool {
     static STARTED: std::sync::Once = std::sync::Once::new();
-    let tray = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join(if cfg!(windows) { "deskhand-tray.exe" } else { "deskhand-tray" })));
-    let shown = !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()));
+    let tray = std::env::current_exe()
+        .ok()
+        .and_then(|exe| Some(exe.parent()?.join(if cfg!(windows) { "deskhand-tray.exe" } else { "deskhand-tray" })));
+    let shown =
+        !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()));
     let Some(tray) = tray.filter(|t| shown && t.is_file()) else { return false };
     let mut started = true;
     STARTED.call_once(|| {
@@ -123,7 +130,10 @@ fn start_tray_app() -> bool {
 /// When the client's name is no name, or reading or writing fails.
 pub async fn bridge_stdio(state: StateFolder, client: Option<String>, options: ServeOptions) -> Result<()> {
     if let Some(name) = &client {
-        anyhow::ensure!(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !name.starts_with('.'), "{name:?} is no client's name");
+        anyhow::ensure!(
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) && !name.starts_with('.'),
+            "{name:?} is no client's name"
+        );
     }
     let finder = Arc::new(Finder { state, client, options, own: Mutex::default() });
     let done = bridge(Arc::clone(&finder) as Arc<dyn Locate>, tokio::io::stdin(), tokio::io::stdout()).await;

@@ -16,8 +16,11 @@ use std::time::Duration;
 /// # Errors
 /// When none runs there, or it does not answer JSON.
 pub async fn post(state: &StateFolder, message: &Value) -> Result<Value> {
-    let worker = state.running().context("no worker runs in this state folder; start one with `deskhand serve`, or name its folder with --state-dir")?;
-    let authority = worker.mcp_url.strip_prefix("http://").and_then(|u| u.split('/').next()).context("the worker's address is not understood")?;
+    let worker = state
+        .running()
+        .context("no worker runs in this state folder; start one with `deskhand serve`, or name its folder with --state-dir")?;
+    let authority =
+        worker.mcp_url.strip_prefix("http://").and_then(|u| u.split('/').next()).context("the worker's address is not understood")?;
     let stream = tokio::net::TcpStream::connect(authority).await.context("the worker does not answer")?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(connection);

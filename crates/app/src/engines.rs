@@ -33,13 +33,16 @@ impl Engines {
     /// # Errors
     /// When the list of paired browsers cannot be read, or a blocked origin is none.
     pub(crate) fn open(options: &ServeOptions, state: &StateFolder, display_name: Option<String>) -> Result<Self> {
+        // Copies that a killed worker lent to pages.
+        let _ = std::fs::remove_dir_all(state.join("uploads"));
         let journal = state.join("held.json");
         release_earlier(&journal);
         let display = Arc::new(Display::new(display_name.clone()));
         let files = Arc::new(Files::new(options.allow_dirs.clone(), dirs::home_dir()));
         let ids = Arc::new(TabIds::kept_in(&state.join("tab-ids")));
         let worker = format!("Deskhand on {}", host_name());
-        let relay = Relay::open(Settings { store: state.join("browsers.json"), worker, version: crate::VERSION.into(), ids: Arc::clone(&ids) })?;
+        let relay =
+            Relay::open(Settings { store: state.join("browsers.json"), worker, version: crate::VERSION.into(), ids: Arc::clone(&ids) })?;
         let policy = policy(options, state, &files)?;
         let source = match &options.cdp_url {
             Some(url) => Source::Attach(url.clone()),
@@ -61,7 +64,9 @@ impl Engines {
 
 fn release_earlier(journal: &std::path::Path) {
     match release_orphans(journal) {
-        Ok(released) if released.keys + released.buttons + released.lent > 0 => tracing::warn!(?released, "let go of what an earlier worker left held"),
+        Ok(released) if released.keys + released.buttons + released.lent > 0 => {
+            tracing::warn!(?released, "let go of what an earlier worker left held")
+        }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "what an earlier worker held could not be let go of"),
     }

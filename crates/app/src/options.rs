@@ -18,7 +18,8 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let parsed = s.split_once(['x', 'X']).and_then(|(w, h)| Some(Self { width: w.trim().parse().ok()?, height: h.trim().parse().ok()? }));
+        let parsed =
+            s.split_once(['x', 'X']).and_then(|(w, h)| Some(Self { width: w.trim().parse().ok()?, height: h.trim().parse().ok()? }));
         parsed.ok_or_else(|| format!("{s:?} is no size; write WIDTHxHEIGHT, such as 1920x1080"))
     }
 }

@@ -31,7 +31,11 @@ fn program(peer: SocketAddr) -> Option<String> {
     let wanted = format!("socket:[{inode}]");
     let processes = std::fs::read_dir("/proc").ok()?.flatten().filter(|e| e.file_name().as_encoded_bytes()[0].is_ascii_digit());
     for process in processes {
-        let holds = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten().any(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == wanted.as_str()));
+        let holds = std::fs::read_dir(process.path().join("fd"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str() == wanted.as_str()));
         if holds {
             let name = std::fs::read_link(process.path().join("exe")).ok()?;
             return Some(name.file_name()?.to_string_lossy().into_owned());
@@ -51,7 +55,8 @@ fn inode(peer: SocketAddr) -> Option<String> {
     let local = match peer {
         SocketAddr::V4(v4) => format!("{:08X}:{:04X}", u32::from_ne_bytes(v4.ip().octets()), v4.port()),
         SocketAddr::V6(v6) => {
-            let words: Vec<String> = v6.ip().octets().chunks(4).map(|c| format!("{:08X}", u32::from_ne_bytes([c[0], c[1], c[2], c[3]]))).collect();
+            let words: Vec<String> =
+                v6.ip().octets().chunks(4).map(|c| format!("{:08X}", u32::from_ne_bytes([c[0], c[1], c[2], c[3]]))).collect();
             format!("{}:{:04X}", words.concat(), v6.port())
         }
     };

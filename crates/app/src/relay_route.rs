@@ -29,21 +29,23 @@ fn once(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 async fn upgrade(State(relay): State<Relay>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
     match relay.admit(once(&headers, ORIGIN), once(&headers, SEC_WEBSOCKET_PROTOCOL)) {
         Err(refusal) => (StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN), refusal.to_string()).into_response(),
-        Ok(admission) => upgrade.protocols([PROTOCOL]).max_message_size(MAX_FRAME).max_frame_size(MAX_FRAME).on_upgrade(async move |socket| {
-            let (sink, stream) = socket.split();
-            let sink = sink.with(|frame| {
-                ready(Ok::<_, axum::Error>(match frame {
-                    Frame::Text(text) => Message::Text(text.into()),
-                    Frame::Close { code, reason } => Message::Close(Some(CloseFrame { code, reason: reason.into() })),
-                }))
-            });
-            let stream = stream.filter_map(|message| {
-                ready(match message {
-                    Ok(Message::Text(text)) => Some(text.to_string()),
-                    _ => None,
-                })
-            });
-            relay.serve(admission, sink, stream).await;
-        }),
+        Ok(admission) => {
+            upgrade.protocols([PROTOCOL]).max_message_size(MAX_FRAME).max_frame_size(MAX_FRAME).on_upgrade(async move |socket| {
+                let (sink, stream) = socket.split();
+                let sink = sink.with(|frame| {
+                    ready(Ok::<_, axum::Error>(match frame {
+                        Frame::Text(text) => Message::Text(text.into()),
+                        Frame::Close { code, reason } => Message::Close(Some(CloseFrame { code, reason: reason.into() })),
+                    }))
+                });
+                let stream = stream.filter_map(|message| {
+                    ready(match message {
+                        Ok(Message::Text(text)) => Some(text.to_string()),
+                        _ => None,
+                    })
+                });
+                relay.serve(admission, sink, stream).await;
+            })
+        }
     }
 }

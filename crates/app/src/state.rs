@@ -45,11 +45,15 @@ impl StateFolder {
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let path = match path {
             Some(path) => std::path::absolute(path)?,
-            None => dirs::state_dir().or_else(dirs::data_local_dir).context("there is no home folder; name a state folder with --state-dir")?.join("deskhand"),
+            None => dirs::state_dir()
+                .or_else(dirs::data_local_dir)
+                .context("there is no home folder; name a state folder with --state-dir")?
+                .join("deskhand"),
         };
         fs::create_dir_all(&path).with_context(|| format!("the state folder {} cannot be made", path.display()))?;
         #[cfg(unix)]
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).with_context(|| format!("the state folder {} is not ours", path.display()))?;
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .with_context(|| format!("the state folder {} is not ours", path.display()))?;
         Ok(Self { path })
     }
 
@@ -71,12 +75,21 @@ impl StateFolder {
     /// When another worker runs there, with its process id and address.
     pub fn lock(&self) -> Result<Lock> {
         let path = self.join("lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).with_context(|| format!("{} cannot be opened", path.display()))?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
         match file.try_lock() {
             Ok(()) => Ok(Lock { _file: file, running: self.join("worker.json") }),
             Err(TryLockError::WouldBlock) => {
-                let who = self.running().map_or_else(|| "it is starting or ending".to_owned(), |w| format!("process {}, {}", w.pid, w.mcp_url));
-                bail!("a worker already runs in {} ({who}); use that one, stop it with `deskhand mcp stop`, or name another folder with --state-dir", self.path.display())
+                let who =
+                    self.running().map_or_else(|| "it is starting or ending".to_owned(), |w| format!("process {}, {}", w.pid, w.mcp_url));
+                bail!(
+                    "a worker already runs in {} ({who}); use that one, stop it with `deskhand mcp stop`, or name another folder with --state-dir",
+                    self.path.display()
+                )
             }
             Err(TryLockError::Error(e)) => Err(e).with_context(|| format!("{} cannot be locked", path.display())),
         }

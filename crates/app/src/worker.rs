@@ -9,8 +9,8 @@ use crate::state::{Lock, RunningWorker, StateFolder};
 use crate::tokens::TokenBook;
 use crate::watch::Watches;
 use anyhow::{Context, Result};
-use deskhand_core::{Audit, Dispatcher, DispatcherParts, ExtraTools, Gate, GateState, NoExtras, Registry};
 use deskhand_browser::extension::Relay;
+use deskhand_core::{Audit, Dispatcher, DispatcherParts, ExtraTools, Gate, GateState, NoExtras, Registry};
 use deskhand_desktop::virtual_display::VirtualDisplay;
 use deskhand_executor::Executor;
 use deskhand_mcp::{Endpoint, EndpointConfig, Extras, Identity, OriginList, ProgramOf, Server};
@@ -73,14 +73,30 @@ impl Worker {
         let ready = json!({
             "mcp_url": format!("http://{address}/mcp"), "sse_url": format!("http://{address}/sse"),
             "token": token, "pid": std::process::id(), "display": display_name.or_else(|| std::env::var("DISPLAY").ok()),
+            "xauthority": virtual_display.as_ref().and_then(|_| std::env::var("XAUTHORITY").ok()),
         });
         let server = endpoint(&options, &state, &dispatcher, &token)?.route(relay_route::route(relay.clone()));
         let serving = tokio::spawn(serve(server, listener, stop.clone()));
         let carry = orders(&gate, &dispatcher, &relay, &ready, &stop);
         let control = control::listen(&state, carry)?;
         let executor = crate::gateway::start(&options, &state, &dispatcher)?;
-        state.announce(&RunningWorker { pid: std::process::id(), mcp_url: format!("http://{address}/mcp"), version: crate::VERSION.into() })?;
-        Ok(Self { dispatcher, host, ready, executor, stop, serving, control, _watches: watches, _lock: lock, _virtual_display: virtual_display })
+        state.announce(&RunningWorker {
+            pid: std::process::id(),
+            mcp_url: format!("http://{address}/mcp"),
+            version: crate::VERSION.into(),
+        })?;
+        Ok(Self {
+            dispatcher,
+            host,
+            ready,
+            executor,
+            stop,
+            serving,
+            control,
+            _watches: watches,
+            _lock: lock,
+            _virtual_display: virtual_display,
+        })
     }
 
     /// Ends when somebody asks for it: a signal, `deskhand mcp stop`, or [`Worker::stopping`].
@@ -181,7 +197,9 @@ fn orders(gate: &Gate, dispatcher: &Dispatcher, relay: &Relay, ready: &Value, st
             }
             GateState::Paused { why } => json!({ "state": "paused", "why": why }),
         };
-        Ok(json!({ "control": state, "mcp_url": url, "pid": std::process::id(), "version": crate::VERSION, "tools": dispatcher.own_tools().count() }))
+        Ok(
+            json!({ "control": state, "mcp_url": url, "pid": std::process::id(), "version": crate::VERSION, "tools": dispatcher.own_tools().count() }),
+        )
     })
 }
 
