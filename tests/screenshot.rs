@@ -75,7 +75,7 @@ async fn a_region_a_monitor_or_a_window_is_cut_out_and_says_where_it_lies() {
     let worker = Worker::on(server.name()).await;
     for (arguments, place, colour) in [
         (json!({"region": "310,210,50,40"}), [310, 210, 50, 40], [0, 200, 60]),
-        (json!({"monitor": "1"}), [1000, 0, 600, 800], [20, 40, 210]),
+        (json!({"monitor": "PART-1"}), [1000, 0, 600, 800], [20, 40, 210]),
         (json!({"monitor": "primary"}), [1000, 0, 600, 800], [20, 40, 210]),
         (json!({"region": "1590,790,100,100"}), [1590, 790, 10, 10], [20, 40, 210]),
     ] {

@@ -7,8 +7,8 @@ use x11rb::connection::Connection as _;
 use x11rb::protocol::Event;
 use x11rb::protocol::randr::{ConnectionExt as _, MonitorInfo};
 use x11rb::protocol::xproto::{
-    AtomEnum, ChangeGCAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, Gcontext, GrabMode, GrabStatus, InputFocus,
-    PropMode, Rectangle, Window, WindowClass,
+    AtomEnum, ChangeGCAux, ConfigureWindowAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, Gcontext, GrabMode, GrabStatus,
+    InputFocus, PropMode, Rectangle, StackMode, Window, WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
@@ -91,7 +91,7 @@ impl Painter {
         self.conn.change_property8(PropMode::REPLACE, id, AtomEnum::WM_CLASS, AtomEnum::STRING, class.as_bytes()).unwrap();
         self.conn.map_window(id).unwrap();
         self.conn.flush().unwrap();
-        self.until("the window is shown", |e| matches!(e, Event::Expose(e) if e.window == id));
+        self.until("the window is shown", |e| matches!(e, Event::MapNotify(e) if e.window == id));
         id
     }
 
@@ -121,6 +121,12 @@ impl Painter {
             let format = x11rb::protocol::xproto::ImageFormat::Z_PIXMAP;
             self.conn.put_image(format, id, self.gc, width, rows, 0, y as i16, 0, self.depth, &bytes).unwrap();
         }
+        self.conn.sync().unwrap();
+    }
+
+    /// Puts it under all others.
+    pub fn lower(&self, id: Window) {
+        self.conn.configure_window(id, &ConfigureWindowAux::new().stack_mode(StackMode::BELOW)).unwrap();
         self.conn.sync().unwrap();
     }
 
