@@ -159,13 +159,22 @@ pub fn http(host: &str, line: &str, headers: &str, body: &str) -> Result<Value, 
         let mut stream = std::net::TcpStream::connect(host)?;
         stream.set_read_timeout(Some(Duration::from_secs(45)))?;
         stream.write_all(format!("{head}{body}").as_bytes())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
+        let mut reader = BufReader::new(stream);
+        let (mut line, mut length) = (String::new(), None);
+        while reader.read_line(&mut line)? > 2 {
+            let (name, value) = line.split_once(':').unwrap_or_default();
+            if name.eq_ignore_ascii_case("content-length") {
+                length = value.trim().parse().ok();
+            }
+            line.clear();
+        }
+        // Chromium keeps the connection open whatever one asks for.
+        let mut answer = vec![0; length.ok_or(std::io::ErrorKind::InvalidData)?];
+        reader.read_exact(&mut answer)?;
         Ok::<_, std::io::Error>(answer)
     };
     let answer = exchange().map_err(|error| error.to_string())?;
-    let (_, body) = answer.split_once("\r\n\r\n").ok_or("the answer was cut off")?;
-    serde_json::from_str(body).map_err(|error| error.to_string())
+    serde_json::from_slice(&answer).map_err(|error| error.to_string())
 }
 
 /// What an agent does: JSON-RPC to the `agent` service, a connection per call.
@@ -213,6 +222,7 @@ pub struct Desk {
     pub display: String,
     seen: Arc<Mutex<Vec<String>>>,
     _witness: Process,
+    _server: Process,
 }
 
 impl Desk {
@@ -220,22 +230,20 @@ impl Desk {
         let state = dir.join("worker");
         let token = dir.join("token");
         std::fs::write(&token, &gateway.token).unwrap();
+        let mut command = Command::new("Xvfb");
+        command.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-ac", "-noreset"]);
+        let mut server = Process::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()));
+        let display = format!(":{}", server.first_line().trim());
         let mut command = deskhand();
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--virtual-display", "1280x800", "--authorize", "all", "--ready-json", "--gateway"])
-            .arg(&gateway.url)
-            .arg("--gateway-token-file")
-            .arg(&token)
-            .arg("--state-dir")
-            .arg(&state)
-            .stdout(Stdio::piped());
+        command.args(["serve", "--listen", "127.0.0.1:0", "--display", &display, "--authorize", "all", "--ready-json", "--gateway"]);
+        command.arg(&gateway.url).arg("--gateway-token-file").arg(&token).arg("--state-dir").arg(&state).stdout(Stdio::piped());
         logging(&mut command, &dir.join("worker.log"));
         let mut worker = Process::spawn(&mut command);
         let ready: Value = serde_json::from_str(&worker.first_line()).expect("a ready line");
-        let display = ready["display"].as_str().unwrap().to_owned();
+        assert_eq!(ready["display"], display);
         let script = dir.join("witness.py");
         std::fs::write(&script, WITNESS).unwrap();
-        let mut command = Command::new("python3");
+        let mut command = Command::new("/usr/bin/python3");
         command.arg(&script).arg(&display).stdout(Stdio::piped());
         let mut witness = Process::spawn(&mut command);
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -244,7 +252,7 @@ impl Desk {
         eventually("the witness is ready", PATIENCE, || seen.lock().unwrap().first().is_some_and(|line| line == "ready"));
         let agent = Agent::of(gateway);
         eventually("the executor is connected", PATIENCE, || agent.is_connected());
-        Self { worker, state, display, seen, _witness: witness }
+        Self { worker, state, display, seen, _witness: witness, _server: server }
     }
 
     /// What the witness saw so far, without the first line.

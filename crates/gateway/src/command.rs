@@ -202,6 +202,7 @@ async fn serve(args: &ServeArgs, tools: &'static str, out: &mut impl Write) -> R
     let signal = |kind| tokio::signal::unix::signal(kind).map_err(GatewayError::file("cannot watch for", "signals"));
     let mut terminate = signal(tokio::signal::unix::SignalKind::terminate())?;
     let mut interrupt = signal(tokio::signal::unix::SignalKind::interrupt())?;
+    raise_file_limit();
     let running = crate::server::start(&args.place, &args.serve, tools).await?;
     if args.serve.ready_json {
         say(out, &serde_json::to_string(&running.ready).unwrap_or_default())?;
@@ -218,6 +219,16 @@ async fn serve(args: &ServeArgs, tools: &'static str, out: &mut impl Write) -> R
         _ = interrupt.recv() => {}
     }
     Ok(())
+}
+
+/// Each executor is an open file, and the usual soft limit is 1,024: goes up to what the system allows.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!(%error, "the limit of open files stays as it is; many executors may not fit");
+    }
 }
 
 /// The first line of the file, or of stdin.

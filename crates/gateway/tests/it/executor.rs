@@ -169,6 +169,27 @@ async fn keys_hold_across_connections_and_lost_calls_are_cancelled() {
 }
 
 #[tokio::test]
+async fn calls_of_a_lost_connection_leave_their_places() {
+    let mut gateway = scripted().await;
+    let desk = Arc::new(CountingDesk::default());
+    let _executor = executor(&gateway.url, "ana:good", &desk);
+    let mut socket = gateway.socket("computer").await;
+    for id in 1..=64 {
+        send(&mut socket, json!({"id": id, "tool": "computer_slow", "params": {"n": id, "ms": 20_000}})).await;
+    }
+    send(&mut socket, json!({"id": 65, "tool": "computer_click", "params": {"n": 65}})).await;
+    assert!(answer(&mut socket).await["error"]["message"].as_str().unwrap().contains("too many calls"));
+    drop(socket);
+    let mut socket = gateway.socket("computer").await;
+    send(&mut socket, json!({"id": 1, "tool": "computer_click", "params": {"n": 100}})).await;
+    let frame = answer(&mut socket).await;
+    assert_eq!(frame["result"]["structuredContent"]["n"], 100, "accepted, and no old result comes first");
+    crate::house::eventually("the old ones ended", async || *desk.cancelled.lock() == 64).await;
+    send(&mut socket, json!({"id": 2, "tool": "computer_click", "params": {"n": 101}})).await;
+    assert_eq!(answer(&mut socket).await["id"], 2, "nor later");
+}
+
+#[tokio::test]
 async fn nothing_runs_after_its_deadline() {
     let mut gateway = scripted().await;
     let desk = Arc::new(CountingDesk::default());
