@@ -113,8 +113,13 @@ async fn pictures(rig: Rig) {
     }
     let (seen, size) = colour(json!({"selector": "#d"})).await;
     assert!(near(seen, [30, 200, 30]) && size == (120, 80), "{seen:?} {size:?}");
-    let (_, whole) = colour(json!({"full_page": true})).await;
-    assert!(whole.1 > 1500, "{whole:?}");
+    // A tab behind others is drawn as far as its window in the person's browser, and that is said.
+    let whole = rig.call("screenshot", json!({"full_page": true})).await;
+    if whole.ok || rig.person.is_none() {
+        assert!(image::load_from_memory(&whole.success().picture().1).unwrap().height() > 1500);
+    } else {
+        assert!(whole.text.contains("behind others"), "{}", whole.text);
+    }
     assert_eq!(rig.call("screenshot", json!({"format": "bmp"})).await.json["error"], "invalid_arguments");
     let jpeg = rig.call("screenshot", json!({"format": "jpeg"})).await.success().picture();
     assert_eq!(jpeg.0, "image/jpeg");

@@ -339,3 +339,11 @@ fn of_browser(table: &Table, method: &str, params: &Value) -> Option<Event> {
         Change::Closed(tab) => Some(Event::Closed { tab, reason: "the tab was closed".to_owned() }),
     }
 }
+
+/// The browser that would be started: the named one, or what this machine has.
+///
+/// # Errors
+/// [`BrowserError::Unavailable`] naming what is missing.
+pub fn find_browser(named: Option<&std::path::Path>) -> Result<PathBuf, BrowserError> {
+    launch::executable(named)
+}

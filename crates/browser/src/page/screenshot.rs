@@ -9,6 +9,8 @@ use crate::error::BrowserError;
 
 /// The most bytes of base64 in one result.
 const PICTURE_MAX: usize = 700_000;
+/// How long the browser may take to draw a page that nothing holds up.
+const DRAWN: std::time::Duration = std::time::Duration::from_secs(6);
 /// Taller pages than this are cut, in CSS pixels; Chrome cannot draw them in one piece.
 const HEIGHT_MAX: f64 = 16_000.0;
 
@@ -100,7 +102,13 @@ impl Page {
             let (x, y) = self.scrolled().await?;
             let height = found.number("height").clamp(1.0, HEIGHT_MAX);
             let clip = json!({"x": at.x + x, "y": at.y + y, "width": found.number("width").max(1.0), "height": height, "scale": 1.0});
-            return Ok(Area { clip: Some(clip), beyond: true, shows: name, cut: found.number("height") > height });
+            // Drawing beyond the window is left to what does not fit into it: in a tab behind others it may never come.
+            let window = self.viewport().await?;
+            let fits = at.x >= 0.0
+                && at.y >= 0.0
+                && at.x + found.number("width") <= f64::from(window.width)
+                && at.y + height <= f64::from(window.height);
+            return Ok(Area { clip: Some(clip), beyond: !fits, shows: name, cut: found.number("height") > height });
         }
         if !shot.full_page {
             return Ok(Area { clip: None, beyond: false, shows: "window".to_owned(), cut: false });
@@ -136,7 +144,20 @@ impl Page {
         }
         let what =
             "the browser did not draw the page; a window that is minimised or behind others may be the reason, so bring it to the front";
-        let answer = self.in_time(what, self.tab.send("Page.captureScreenshot", params)).await?;
+        let first = tokio::time::timeout_at(self.until(DRAWN), self.tab.send("Page.captureScreenshot", params.clone())).await;
+        let answer = match first {
+            Ok(answer) => answer?,
+            Err(_) => {
+                if area.beyond && self.tab.transport().kind() == crate::Kind::Extension {
+                    return Err(BrowserError::Failed("of a tab that is behind others the person's browser draws only what is in its window: take a picture without full_page, or ask the person to bring the tab to the front".to_owned()));
+                }
+                // Only a browser of our own may bring a tab to the front for it; the person's view is left alone.
+                if self.tab.transport().kind() == crate::Kind::Managed {
+                    self.send("Page.bringToFront", json!({})).await?;
+                }
+                self.in_time(what, self.tab.send("Page.captureScreenshot", params)).await?
+            }
+        };
         answer["data"].as_str().map(str::to_owned).ok_or_else(|| BrowserError::Failed("the browser sent no picture".to_owned()))
     }
 }
