@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A frame that may be older than this is not run.
 pub(crate) const TOO_LATE: Duration = Duration::from_secs(5);
 /// After a stop was noticed, frames count as late for this long: the first ones may not be in our hands yet.
-const SETTLE: Duration = Duration::from_millis(500);
+const SETTLE: Duration = Duration::from_secs(3);
 
 /// Time since boot, sleep included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,8 +93,8 @@ mod tests {
         assert!(lateness.is_late(at(11_001)));
         lateness.empty(at(11_002));
         assert!(lateness.is_late(at(11_100)), "still settling");
-        lateness.empty(at(11_600));
-        assert!(!lateness.is_late(at(11_601)));
+        lateness.empty(at(14_500));
+        assert!(!lateness.is_late(at(14_501)));
     }
 
     #[test]
