@@ -3,6 +3,7 @@
 //! FOLDER has pages (`NAME.png`, `NAME.json`); without one it is `tests/pages`. With `--out`, what was read is written
 //! there as JSON lists for another scorer. Times are wall time, so measure on a quiet machine.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers: it prints and may panic")]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "the scorer is shared with the test")]
 
 #[path = "../tests/pages/score.rs"]
 mod score;

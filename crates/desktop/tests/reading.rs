@@ -1,6 +1,9 @@
 //! Reads the pages of `tests/pages` with the engines that this machine has. The bounds are loose enough for any version
 //! of an engine and tight enough that a broken step shows; the bench measures exactly.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and says why it is skipped")]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "the scorer is shared with the bench")]
+
 #[path = "pages/score.rs"]
 mod score;
 
