@@ -22,6 +22,7 @@ pub enum Command {
     Login(Login),
     /// Sign out: the token is removed from this machine.
     Logout {
+        /// Which worker.
         #[command(flatten)]
         place: Place,
     },
@@ -30,6 +31,7 @@ pub enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// Which worker.
         #[command(flatten)]
         place: Place,
     },
