@@ -5,69 +5,19 @@
 //! call that holds a permit of it.
 
 mod prompts;
+mod state;
 
-use crate::{Caller, Callers, Consent, Grant, Group, GroupSet, PromptKind, Standing, ToolError};
+use crate::{Caller, Callers, Consent, Grant, GroupSet, PromptKind, Standing, ToolError};
 use parking_lot::Mutex;
-use prompts::{Armed, Key, Open, Verdict};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use prompts::{Key, Open, Verdict};
+use state::State;
+pub use state::{Halt, Permit};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-
-/// Why running calls were ended from the person's side.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// AI control ended; the text says by what.
-    Stopped(String),
-    /// AI control is paused; the text says by what, and who resumes it.
-    Paused(String),
-}
-
-impl Halt {
-    /// The error that a call gets which this ended.
-    #[must_use]
-    pub fn error(&self) -> ToolError {
-        match self {
-            Self::Stopped(why) => ToolError::cancelled(format!("AI control was stopped: {why}")),
-            Self::Paused(why) => ToolError::paused(why.clone()),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Generation {
-    token: CancellationToken,
-    halt: OnceLock<Halt>,
-}
-
-/// The proof that the gate let a call through. It cannot be made elsewhere, and ends with the authorisation it came from.
-#[derive(Clone, Debug)]
-pub struct Permit {
-    groups: GroupSet,
-    generation: Arc<Generation>,
-}
-
-impl Permit {
-    /// The groups that it holds for.
-    #[must_use]
-    pub fn groups(&self) -> GroupSet {
-        self.groups
-    }
-
-    /// Why it no longer holds, if it does not.
-    #[must_use]
-    pub fn halted(&self) -> Option<&Halt> {
-        self.generation.halt.get()
-    }
-
-    /// Waits until it no longer holds.
-    pub async fn ended(&self) {
-        self.generation.token.cancelled().await;
-    }
-}
 
 /// What the gate stands at, for people to see.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,21 +41,6 @@ pub enum GateState {
         /// By what, and who resumes.
         why: String,
     },
-}
-
-struct State {
-    grant: Option<Grant>,
-    paused: Option<String>,
-    why_off: String,
-    generation: Arc<Generation>,
-    disabled: GroupSet,
-    session: HashSet<(String, Group)>,
-    standing: BTreeSet<Standing>,
-    refused_control: HashSet<String>,
-    armed: Vec<Armed>,
-    look_epoch: u64,
-    look_reason: String,
-    looked: HashMap<String, u64>,
 }
 
 /// See the module. A handle: clones are the same gate.
@@ -154,22 +89,8 @@ impl Gate {
     }
 
     fn build(consent: Option<Arc<dyn Consent>>, disabled: GroupSet, policy: Option<GroupSet>) -> Self {
-        let state = State {
-            grant: None,
-            paused: None,
-            why_off: "it has not been authorised since the start".into(),
-            generation: Arc::default(),
-            disabled,
-            session: HashSet::new(),
-            standing: BTreeSet::new(),
-            refused_control: HashSet::new(),
-            armed: Vec::new(),
-            look_epoch: 0,
-            look_reason: String::new(),
-            looked: HashMap::new(),
-        };
         let inner = Inner {
-            state: Mutex::new(state),
+            state: Mutex::new(State::off(disabled)),
             consent,
             open: Mutex::default(),
             next_prompt: AtomicU64::new(1),
@@ -223,7 +144,7 @@ impl Gate {
         if had {
             state.why_off = why.to_owned();
         }
-        end(&state.generation, Halt::Stopped(why.to_owned()));
+        state.generation.end(Halt::Stopped(why.to_owned()));
         drop(state);
         for (_, question) in self.inner.open.lock().drain() {
             question.withdrawn.cancel();
@@ -235,7 +156,7 @@ impl Gate {
     pub fn interrupt(&self, why: &str) {
         let mut state = self.inner.state.lock();
         let old = std::mem::take(&mut state.generation);
-        end(&old, Halt::Stopped(why.to_owned()));
+        old.end(Halt::Stopped(why.to_owned()));
         if state.grant.is_none() || state.paused.is_some() {
             state.generation = old;
         }
@@ -255,7 +176,7 @@ impl Gate {
             return;
         }
         state.paused = Some(why.to_owned());
-        end(&state.generation, Halt::Paused(why.to_owned()));
+        state.generation.end(Halt::Paused(why.to_owned()));
         drop(state);
         self.notify();
     }
@@ -409,7 +330,7 @@ impl Gate {
             };
         }
         state.check_look(request)?;
-        Ok(Ok(Permit { groups: request.groups, generation: Arc::clone(&state.generation) }))
+        Ok(Ok(state.permit(request.groups)))
     }
 
     fn off(&self, state: &State, id: &str) -> Result<Result<Permit, PromptKind>, ToolError> {
@@ -423,29 +344,6 @@ impl Gate {
         }
         Ok(Err(PromptKind::Authorize))
     }
-}
-
-impl State {
-    fn allows(&self, id: &str, group: Group) -> bool {
-        self.session.contains(&(id.to_owned(), group)) || self.standing.contains(&Standing { caller: id.to_owned(), group, allowed: true })
-    }
-
-    fn check_look(&self, request: &Request<'_>) -> Result<(), ToolError> {
-        let aims = request.groups.has(Group::Mouse) || request.groups.has(Group::Keyboard);
-        let seen = self.looked.get(&request.caller.scope()).copied().unwrap_or(0);
-        if request.looks || !aims || seen >= self.look_epoch {
-            return Ok(());
-        }
-        Err(ToolError::look_again(format!(
-            "{}: take a computer_screenshot (or computer_screen_text) first, then act on what it shows",
-            self.look_reason
-        )))
-    }
-}
-
-fn end(generation: &Generation, halt: Halt) {
-    let _ = generation.halt.set(halt);
-    generation.token.cancel();
 }
 
 fn list(groups: GroupSet) -> String {
