@@ -52,7 +52,7 @@ conformance:
 	scripts/conformance.sh
 
 extension:
-	node extension/tools/pack.mjs
+	node extension/tools/pack.mjs dist/deskhand-extension.zip
 
 bench: models
 	$(CARGO) build --bin deskhand --example bench

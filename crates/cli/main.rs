@@ -5,6 +5,7 @@
 mod audit;
 mod call;
 mod connect;
+mod doctor;
 mod mcp;
 mod serve;
 
@@ -36,6 +37,8 @@ enum Command {
     },
     /// Call one tool of the running worker.
     Call(call::Call),
+    /// What works on this machine and what does not, found out by doing it.
+    Doctor(doctor::Doctor),
     /// The audit log: verify, export.
     #[command(subcommand)]
     Audit(audit::Command),
@@ -105,6 +108,7 @@ fn run(command: Command) -> Result<()> {
             Ok(())
         }
         Command::Call(call) => runtime()?.block_on(call.run()),
+        Command::Doctor(doctor) => doctor.run(),
         Command::Audit(command) => command.run(),
         Command::Pair(at) => pair(&at),
         Command::Pause(at) => give(&at, Order::Pause),

@@ -4,6 +4,7 @@
 mod bridge;
 mod client;
 mod control;
+mod doctor;
 mod engines;
 mod gateway;
 mod held;
@@ -18,6 +19,7 @@ mod worker;
 pub use bridge::{Policy, bridge_stdio};
 pub use client::{base64_decode, post, wait_until_gone};
 pub use control::{Order, order};
+pub use doctor::{Check, Report, examine};
 pub use options::{BrowserChoice, OcrChoice, ServeOptions, Size, Takeover};
 pub use state::{RunningWorker, StateFolder};
 pub use tokens::TokenBook;
