@@ -3,6 +3,7 @@
 //! Each module covers one area; `support` has displays, workers and witnesses. A witness decides, never the worker's word.
 #![cfg(target_os = "linux")]
 #![allow(dead_code, missing_docs, reason = "each module uses a part of the support")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "the support is test code too: a failure is the answer")]
 
 mod support;
 
@@ -26,6 +27,7 @@ mod gateway_relay;
 mod gateway_stand;
 mod held;
 mod keys;
+mod laws;
 mod mcp_clients;
 mod mcp_doors;
 mod mcp_wire;

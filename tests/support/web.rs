@@ -30,11 +30,15 @@ pub struct Response {
     pub hangs: bool,
 }
 
+type Pages = Arc<Mutex<HashMap<String, Response>>>;
+/// What pages and requests told, in order.
+type Told = Arc<Mutex<Vec<Value>>>;
+
 /// A server with pages that the test puts there.
 pub struct Web {
     pub port: u16,
-    pages: Arc<Mutex<HashMap<String, Response>>>,
-    told: Arc<Mutex<Vec<Value>>>,
+    pages: Pages,
+    told: Told,
     serving: tokio::task::JoinHandle<()>,
 }
 
@@ -42,7 +46,7 @@ impl Web {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (pages, told): (Arc<Mutex<HashMap<String, Response>>>, Arc<Mutex<Vec<Value>>>) = Default::default();
+        let (pages, told) = (Pages::default(), Told::default());
         let (at, heard) = (Arc::clone(&pages), Arc::clone(&told));
         let serving = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
@@ -124,31 +128,41 @@ impl Drop for Web {
     }
 }
 
-async fn serve(socket: TcpStream, pages: Arc<Mutex<HashMap<String, Response>>>, told: Arc<Mutex<Vec<Value>>>) {
-    let mut socket = BufReader::new(socket);
+/// One request as it arrived.
+struct Asked {
+    path: String,
+    cookie: String,
+    body: Vec<u8>,
+}
+
+/// The next request on the connection; none when the browser has closed it.
+async fn asked(socket: &mut BufReader<TcpStream>) -> Option<Asked> {
+    let mut line = String::new();
+    if socket.read_line(&mut line).await.unwrap_or(0) == 0 {
+        return None;
+    }
+    let path = line.split(' ').nth(1).unwrap_or("/").split('?').next().unwrap_or("/").to_owned();
+    let (mut length, mut cookie) = (0, String::new());
     loop {
-        let mut line = String::new();
-        if socket.read_line(&mut line).await.unwrap_or(0) == 0 {
-            return;
+        let mut header = String::new();
+        if socket.read_line(&mut header).await.unwrap_or(0) == 0 || header.trim().is_empty() {
+            break;
         }
-        let path = line.split(' ').nth(1).unwrap_or("/").split('?').next().unwrap_or("/").to_owned();
-        let (mut length, mut cookie) = (0, String::new());
-        loop {
-            let mut header = String::new();
-            if socket.read_line(&mut header).await.unwrap_or(0) == 0 || header.trim().is_empty() {
-                break;
-            }
-            let (name, value) = header.split_once(':').unwrap_or_default();
-            match name.to_ascii_lowercase().as_str() {
-                "content-length" => length = value.trim().parse().unwrap_or(0),
-                "cookie" => value.trim().clone_into(&mut cookie),
-                _ => {}
-            }
+        let (name, value) = header.split_once(':').unwrap_or_default();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap_or(0),
+            "cookie" => value.trim().clone_into(&mut cookie),
+            _ => {}
         }
-        let mut body = vec![0; length];
-        if socket.read_exact(&mut body).await.is_err() {
-            return;
-        }
+    }
+    let mut body = vec![0; length];
+    socket.read_exact(&mut body).await.ok()?;
+    Some(Asked { path, cookie, body })
+}
+
+async fn serve(socket: TcpStream, pages: Pages, told: Told) {
+    let mut socket = BufReader::new(socket);
+    while let Some(Asked { path, cookie, body }) = asked(&mut socket).await {
         if path == "/tell" {
             if let Ok(said) = serde_json::from_slice(&body) {
                 told.lock().unwrap().push(said);

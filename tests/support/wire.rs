@@ -117,8 +117,8 @@ impl Reply {
     #[track_caller]
     pub fn json(&self) -> Value {
         let text = String::from_utf8_lossy(&self.body);
-        let events = text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok());
-        events.last().unwrap_or_else(|| serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {} {text}", self.head)))
+        let mut events = text.lines().filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok());
+        events.next_back().unwrap_or_else(|| serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {} {text}", self.head)))
     }
 
     #[track_caller]
