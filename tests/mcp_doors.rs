@@ -8,7 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::support::wire::{Ask, Bridge, call, peak_kb, request, until};
 use crate::support::worker::Worker;
 
-const ROUTES: [(&str, &str); 5] = [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages?sessionId=x"), ("GET", "/extension")];
+const ROUTES: [(&str, &str); 5] =
+    [("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/messages?sessionId=x"), ("GET", "/extension")];
 
 fn write(worker: &Worker) -> String {
     call(1, "computer_file_write", json!({ "path": worker.allowed.join("planted"), "content": "planted" }))
@@ -18,8 +19,21 @@ fn write(worker: &Worker) -> String {
 async fn a_web_page_gets_nothing_done() {
     let worker = Worker::without_display().await;
     let port = worker.url.split(':').nth(2).unwrap().split('/').next().unwrap().to_owned();
-    let origins = ["https://evil.test", "null", "file://", "http://127.0.0.1", "http://localhost.evil.test", "chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba"];
-    let hosts = ["evil.test".to_owned(), format!("evil.test:{port}"), format!("LOCALHOST:{port}"), format!("localhost.:{port}"), format!("127.1:{port}")];
+    let origins = [
+        "https://evil.test",
+        "null",
+        "file://",
+        "http://127.0.0.1",
+        "http://localhost.evil.test",
+        "chrome-extension://ponmlkjihgfedcbaponmlkjihgfedcba",
+    ];
+    let hosts = [
+        "evil.test".to_owned(),
+        format!("evil.test:{port}"),
+        format!("LOCALHOST:{port}"),
+        format!("localhost.:{port}"),
+        format!("127.1:{port}"),
+    ];
     for (method, path) in ROUTES {
         let ask = || Ask::new(&worker, method, path).body(write(&worker));
         for origin in origins {
@@ -33,7 +47,8 @@ async fn a_web_page_gets_nothing_done() {
             let reply = ask().header("Content-Type", "application/json").set("Host", host).send().await;
             assert!([400, 403].contains(&reply.status), "{method} {path} {host}: {}", reply.status);
         }
-        let preflight = Ask::new(&worker, "OPTIONS", path).header("Origin", "null").header("Access-Control-Request-Method", "POST").send().await;
+        let preflight =
+            Ask::new(&worker, "OPTIONS", path).header("Origin", "null").header("Access-Control-Request-Method", "POST").send().await;
         assert!((400..500).contains(&preflight.status) && !preflight.head.contains("access-control-"), "{path} {}", preflight.head);
     }
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
@@ -109,11 +124,18 @@ async fn peer() -> u16 {
                     }
                 };
                 let result = match asked["method"].as_str() {
-                    Some("tools/list") => json!({ "tools": [{ "name": "shout", "description": "Shouts", "inputSchema": { "type": "object" } }] }),
-                    _ => json!({ "content": [{ "type": "text", "text": asked["params"]["arguments"]["text"].as_str().unwrap_or_default().to_uppercase() }] }),
+                    Some("tools/list") => {
+                        json!({ "tools": [{ "name": "shout", "description": "Shouts", "inputSchema": { "type": "object" } }] })
+                    }
+                    _ => {
+                        json!({ "content": [{ "type": "text", "text": asked["params"]["arguments"]["text"].as_str().unwrap_or_default().to_uppercase() }] })
+                    }
                 };
                 let body = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }).to_string();
-                let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    body.len()
+                );
                 let _ = stream.write_all((head + &body).as_bytes()).await;
             });
         }
@@ -130,7 +152,12 @@ async fn another_servers_tools_are_ours_to_offer() {
         "gone": { "url": "http://127.0.0.1:9/mcp", "prefix": "gone" },
     });
     let worker = Worker::with(None, &["--authorize", "all", "--mcp-servers", &servers.to_string()]).await;
-    let names = worker.rpc("tools/list", json!({})).await["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let names = worker.rpc("tools/list", json!({})).await["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect::<Vec<_>>();
     assert_eq!(names.last().map(String::as_str), Some("peer_shout"));
     assert!(!names.iter().any(|name| name.starts_with("far") || name.starts_with("gone")));
     assert_eq!(worker.call("peer_shout", json!({ "text": "hello" })).await.success().text, "HELLO");

@@ -84,7 +84,14 @@ impl Worker {
         let mut command = Command::new(env!("CARGO_BIN_EXE_deskhand"));
         // Any port, unless the test names one.
         let listen: &[&str] = if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
-        command.arg("serve").args(listen).args(["--ready-json", "--state-dir"]).arg(&state).arg("--allow-dir").arg(&allowed).args(arguments);
+        command
+            .arg("serve")
+            .args(listen)
+            .args(["--ready-json", "--state-dir"])
+            .arg(&state)
+            .arg("--allow-dir")
+            .arg(&allowed)
+            .args(arguments);
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("XAUTHORITY").env("HOME", folder.path());
         // Its home is its own, the OCR models are this machine's.
         if let (None, Some(home)) = (std::env::var_os("DESKHAND_MODELS"), std::env::home_dir()) {

@@ -2,6 +2,7 @@
 //!
 //! `golden/CLIENT/CASE.before.EXT` becomes `CASE.after.EXT` and then `CASE.removed.EXT`; `CASE.refused.EXT` stays as it is.
 //! After a change on purpose: `UPDATE_GOLDEN=1 cargo test -p deskhand-connect`, and read the difference.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use deskhand_connect::{Action, Client, ConnectError, Connection, Environment, Os, Scope, clients, plan, status};
 use std::fs;

@@ -20,6 +20,6 @@ pub mod takeover;
 pub mod virtual_display;
 pub mod windows;
 
-pub use error::{Error, Result};
 pub use cancel::Cancel;
+pub use error::{Error, Result};
 pub use input::{Button, Desktop, Key, OpenOptions, Point};

@@ -34,7 +34,8 @@ pub fn as_markdown<'a>(tools: impl Iterator<Item = &'a Arc<ToolInfo>>) -> String
         let _ = write!(page, "Group: {} · {effect}\n\n", names(tool.groups));
         parameters(&mut page, &tool.input_schema);
         if let Some(schema) = &tool.output_schema {
-            let keys: Vec<_> = schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(k, _)| format!("`{k}`")).collect();
+            let keys: Vec<_> =
+                schema.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(k, _)| format!("`{k}`")).collect();
             let _ = writeln!(page, "Result: {}", if keys.is_empty() { "see the description".into() } else { keys.join(", ") });
         }
     }

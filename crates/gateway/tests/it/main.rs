@@ -1,6 +1,7 @@
 //! The gateway and the executor against each other and against scripted peers, in one process, with a desk that only
 //! counts. What needs the real binary or a real desktop is in the root package's tests.
 #![allow(missing_docs, unreachable_pub, reason = "a test binary has no public")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod accounts;
 mod contract;

@@ -83,7 +83,13 @@ impl Tool for ClickText {
         let (x, y) = chosen.rect.center();
         let hands = Hands::ready(host, cx).await?;
         let at = hands.act(move |desktop, cancel| desktop.click(Some(Point::new(x, y)), args.button.into(), args.clicks, cancel)).await?;
-        Ok(Reply::new(ClickTextOutput { ok: true, x: at.x, y: at.y, element: Element::of(line, chosen.rect, false), matches: matches.len() }))
+        Ok(Reply::new(ClickTextOutput {
+            ok: true,
+            x: at.x,
+            y: at.y,
+            element: Element::of(line, chosen.rect, false),
+            matches: matches.len(),
+        }))
     }
 }
 

@@ -114,7 +114,8 @@ async fn until_shown(host: &Host, cx: &Context, query: &Query, area: &Area, unti
             return Ok(Element::of(line, found.rect, false));
         }
         let read = page.lines.len();
-        let late = || format!("the text did not appear in time; {read} lines were read at the last look. Read computer_screen_text to see them");
+        let late =
+            || format!("the text did not appear in time; {read} lines were read at the last look. Read computer_screen_text to see them");
         next_picture(host, cx, area, &page.capture, until, late).await?;
     }
 }
