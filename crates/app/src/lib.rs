@@ -2,6 +2,7 @@
 //! [`Worker`]. The command line and the tray app are thin shells over this crate.
 
 mod bridge;
+mod cdp_route;
 mod client;
 mod control;
 mod doctor;

@@ -4,7 +4,10 @@
 //! A call runs in a task of its own: a door that goes away cancels it and cannot tear it apart, so there is always an end
 //! record and always a release of what is held down.
 
+mod channel;
 mod run;
+
+pub use channel::Channel;
 
 use crate::registry::Prepared;
 use crate::{

@@ -22,7 +22,7 @@ mod tool;
 pub use audit::{Audit, AuditError};
 pub use caller::{Caller, Origin};
 pub use consent::{Answer, Consent, Prompt, PromptKind};
-pub use dispatch::{Call, Dispatcher, DispatcherParts, HeldInput, NothingHeld};
+pub use dispatch::{Call, Channel, Dispatcher, DispatcherParts, HeldInput, NothingHeld};
 pub use error::{ErrorKind, ToolError};
 pub use extra::{ExtraTools, NoExtras};
 pub use gate::{Gate, GateState, Halt, Permit};
