@@ -33,7 +33,13 @@ impl Doctor {
             println!("{}", serde_json::to_string_pretty(&report)?);
         } else {
             for check in &report.checks {
-                let mark = if check.ok { "ok     " } else if check.needed { "MISSING" } else { "none   " };
+                let mark = if check.ok {
+                    "ok     "
+                } else if check.needed {
+                    "MISSING"
+                } else {
+                    "none   "
+                };
                 println!("{mark} {:<16} {}", check.name, check.found);
                 if let Some(remedy) = check.remedy {
                     println!("        {:<16} mend it: {remedy}", "");

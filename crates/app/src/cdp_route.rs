@@ -39,7 +39,11 @@ pub(crate) fn route(dispatcher: &Dispatcher, browsers: &Arc<Browsers>, address: 
     let shared = Shared { dispatcher: dispatcher.clone(), browsers: Arc::clone(browsers), address, paths: Arc::default() };
     let paths = Arc::clone(&shared.paths);
     browsers.set_cdp_route(CdpRoute(Arc::new(move |scope| Some(format!("ws://{address}/cdp/{}", path_of(&paths, scope))))));
-    let router = Router::new().route("/cdp/{path}", get(attach)).route("/cdp/{path}/json/version", get(version)).route("/cdp/{path}/json/version/", get(version)).with_state(shared);
+    let router = Router::new()
+        .route("/cdp/{path}", get(attach))
+        .route("/cdp/{path}/json/version", get(version))
+        .route("/cdp/{path}/json/version/", get(version))
+        .with_state(shared);
     Route::new("/cdp/", Access::Token, router)
 }
 
@@ -84,7 +88,12 @@ fn caller_of(caller: &deskhand_mcp::Caller) -> Caller {
 
 type Asking = Option<Extension<deskhand_mcp::Caller>>;
 
-async fn attach(State(shared): State<Shared>, Path(path): Path<String>, caller: Asking, upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>) -> Response {
+async fn attach(
+    State(shared): State<Shared>,
+    Path(path): Path<String>,
+    caller: Asking,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
     let upgrade = match upgrade {
         Ok(upgrade) => upgrade,
         Err(rejection) => return rejection.into_response(),

@@ -73,12 +73,32 @@ pub fn examine(state: &StateFolder, display: Option<String>) -> Result<Report> {
     let checks = vec![
         check("display", true, DISPLAY, display_found(host)),
         check("capture", true, DISPLAY, captured(host)),
-        check("pointer", true, "install the XTEST extension of the X server (xserver-xorg-core), or try --virtual-display 1280x800", pointed(host)),
-        check("keyboard", true, "install the XTEST extension of the X server (xserver-xorg-core), or try --virtual-display 1280x800", pressed(host)),
+        check(
+            "pointer",
+            true,
+            "install the XTEST extension of the X server (xserver-xorg-core), or try --virtual-display 1280x800",
+            pointed(host),
+        ),
+        check(
+            "keyboard",
+            true,
+            "install the XTEST extension of the X server (xserver-xorg-core), or try --virtual-display 1280x800",
+            pressed(host),
+        ),
         check("session", true, "unlock the session", host.session.state().open().map(|()| "open".into()).map_err(|e| e.to_string())),
-        check("reading", true, "scripts/fetch-models.sh, or: sudo apt-get install tesseract-ocr tesseract-ocr-eng tesseract-ocr-chi-sim", read(host)),
+        check(
+            "reading",
+            true,
+            "scripts/fetch-models.sh, or: sudo apt-get install tesseract-ocr tesseract-ocr-eng tesseract-ocr-chi-sim",
+            read(host),
+        ),
         check("clipboard", false, DISPLAY, clipboard(display)),
-        check("browser", false, "sudo apt-get install chromium", find_browser(None).map(|p| p.display().to_string()).map_err(|e| e.to_string())),
+        check(
+            "browser",
+            false,
+            "sudo apt-get install chromium",
+            find_browser(None).map(|p| p.display().to_string()).map_err(|e| e.to_string()),
+        ),
         check("virtual display", false, "sudo apt-get install xvfb openbox dbus", virtual_display()),
         check("state folder", true, "name a folder that you can write with --state-dir", written(state)),
         check("worker", false, "deskhand serve --authorize screen,mouse,keyboard", running(state)),
@@ -109,7 +129,11 @@ fn pointed(host: &Host) -> Found {
         Ok((before, moved, desktop.pointer()?))
     };
     let (before, moved, after) = went().map_err(|e| e.to_string())?;
-    if before == after && moved != before { Ok(format!("moved from {},{} and back", before.x, before.y)) } else { Err("it does not go where it is sent".into()) }
+    if before == after && moved != before {
+        Ok(format!("moved from {},{} and back", before.x, before.y))
+    } else {
+        Err("it does not go where it is sent".into())
+    }
 }
 
 /// Presses Shift alone, which types nothing.
@@ -127,21 +151,31 @@ fn read(host: &Host) -> Found {
     let text = lines.iter().map(|l| l.text.as_str()).collect::<Vec<_>>().join(" ");
     let engine = host.reader.engine().map_err(|e| e.to_string())?;
     let ms = begun.elapsed().as_millis();
-    if text == SAMPLE_TEXT { Ok(format!("{engine} read a sample right, {ms} ms with loading")) } else { Err(format!("{engine} read {text:?} where {SAMPLE_TEXT:?} stands")) }
+    if text == SAMPLE_TEXT {
+        Ok(format!("{engine} read a sample right, {ms} ms with loading"))
+    } else {
+        Err(format!("{engine} read {text:?} where {SAMPLE_TEXT:?} stands"))
+    }
 }
 
 fn clipboard(display: Option<String>) -> Found {
-    Clipboard::new(display).text().map(|t| if t.is_some() { "it holds text".into() } else { "it holds no text".into() }).map_err(|e| e.to_string())
+    Clipboard::new(display)
+        .text()
+        .map(|t| if t.is_some() { "it holds text".into() } else { "it holds no text".into() })
+        .map_err(|e| e.to_string())
 }
 
 fn virtual_display() -> Found {
     let paths: Vec<_> = std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default();
-    let missing: Vec<_> = ["Xvfb", "openbox", "dbus-daemon"].into_iter().filter(|name| !paths.iter().any(|p| p.join(name).is_file())).collect();
+    let missing: Vec<_> =
+        ["Xvfb", "openbox", "dbus-daemon"].into_iter().filter(|name| !paths.iter().any(|p| p.join(name).is_file())).collect();
     if missing.is_empty() { Ok("Xvfb, openbox and dbus-daemon are there".into()) } else { Err(format!("{} not found", missing.join(", "))) }
 }
 
 fn written(state: &StateFolder) -> Found {
-    tempfile::NamedTempFile::new_in(state.path()).map(|_| state.path().display().to_string()).map_err(|e| format!("{}: {e}", state.path().display()))
+    tempfile::NamedTempFile::new_in(state.path())
+        .map(|_| state.path().display().to_string())
+        .map_err(|e| format!("{}: {e}", state.path().display()))
 }
 
 fn running(state: &StateFolder) -> Found {

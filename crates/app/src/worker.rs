@@ -75,7 +75,9 @@ impl Worker {
             "token": token, "pid": std::process::id(), "display": display_name.or_else(|| std::env::var("DISPLAY").ok()),
             "xauthority": virtual_display.as_ref().and_then(|_| std::env::var("XAUTHORITY").ok()),
         });
-        let server = endpoint(&options, &state, &dispatcher, &token)?.route(relay_route::route(relay.clone())).route(crate::cdp_route::route(&dispatcher, &host.browsers, address));
+        let server = endpoint(&options, &state, &dispatcher, &token)?
+            .route(relay_route::route(relay.clone()))
+            .route(crate::cdp_route::route(&dispatcher, &host.browsers, address));
         let serving = tokio::spawn(serve(server, listener, stop.clone()));
         let carry = orders(&gate, &dispatcher, &relay, &ready, &stop);
         let control = control::listen(&state, carry)?;

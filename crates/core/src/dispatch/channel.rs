@@ -38,14 +38,17 @@ impl Dispatcher {
     /// What the gate says; `unavailable` when it cannot be recorded.
     pub async fn open_channel(&self, caller: &Caller, name: &str, group: Group) -> Result<Channel, ToolError> {
         let id = call_id();
-        let start = json!({ "call": id, "caller": caller.id(), "program": caller.program, "tool": name, "groups": [group], "arguments": {} });
+        let start =
+            json!({ "call": id, "caller": caller.id(), "program": caller.program, "tool": name, "groups": [group], "arguments": {} });
         self.audit().append("start", start).map_err(|e| ToolError::unavailable(format!("nothing is done that cannot be recorded: {e}")))?;
         let begun = Instant::now();
         let request = Request { caller, tool: name, groups: group.into(), looks: false, shown: &Value::Null, digest: [0; 32] };
         match self.gate().admit(&request, begun + DEADLINE).await {
             Ok(permit) => Ok(Channel { dispatcher: self.clone(), permit, id, begun }),
             Err(error) => {
-                self.audit().append("end", json!({ "call": id, "result": error.kind.name(), "ms": 0 })).map_err(|e| ToolError::unavailable(e.to_string()))?;
+                self.audit()
+                    .append("end", json!({ "call": id, "result": error.kind.name(), "ms": 0 }))
+                    .map_err(|e| ToolError::unavailable(e.to_string()))?;
                 Err(error)
             }
         }
