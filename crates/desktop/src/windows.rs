@@ -112,7 +112,8 @@ pub(crate) mod x11 {
 
     /// `None` when it has vanished.
     fn described(x11: &X11, id: xproto::Window) -> Result<Option<Window>> {
-        // Its place comes last: a window that has gone by then had nothing true to say before.
+        // A window may go while it is asked about, and the next one may get its number: its place comes after its title,
+        // and the title is asked once more. What does not fit together was two windows.
         let class = text(x11, id, AtomEnum::WM_CLASS.into())?.unwrap_or_default();
         let class = class.split('\0').rfind(|s| !s.is_empty()).unwrap_or_default().to_owned();
         let pid = numbers(x11, id, x11.atoms._NET_WM_PID)?.and_then(|v| v.first().copied());
@@ -120,7 +121,13 @@ pub(crate) mod x11 {
         let conn = &x11.conn;
         let geometry = conn.get_geometry(id).map_err(lost)?;
         let place = conn.translate_coordinates(id, x11.root, 0, 0).map_err(lost)?;
-        let (Some(geometry), Some(place)) = (gone(geometry.reply())?, gone(place.reply())?) else { return Ok(None) };
+        let shown = conn.get_window_attributes(id).map_err(lost)?;
+        let (Some(geometry), Some(place), Some(shown)) = (gone(geometry.reply())?, gone(place.reply())?, gone(shown.reply())?) else {
+            return Ok(None);
+        };
+        if shown.map_state != MapState::VIEWABLE || self::title(x11, id)?.unwrap_or_default() != title {
+            return Ok(None);
+        }
         let inner = Rect::new(place.dst_x.into(), place.dst_y.into(), geometry.width.into(), geometry.height.into());
         // Shadows that a program draws itself belong to its window, not to what a person calls the window.
         let rect = match (edges(x11, id, x11.atoms._GTK_FRAME_EXTENTS)?, edges(x11, id, x11.atoms._NET_FRAME_EXTENTS)?) {
