@@ -28,6 +28,7 @@ mod gateway_stand;
 mod held;
 mod keys;
 mod laws;
+mod lifecycle;
 mod mcp_clients;
 mod mcp_doors;
 mod mcp_wire;

@@ -1,13 +1,13 @@
 //! What moves the gate down besides the person's word: time, a locked session, the stop key, the person's own input.
 
 use anyhow::{Context, Result};
-use deskhand_core::{Dispatcher, Gate};
+use deskhand_core::Gate;
 use deskhand_desktop::input::{Desktop, chord};
 use deskhand_desktop::session::{Session, State};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 
-/// How long after an action the person's hand still counts as taking over: agents act in bursts.
+/// How long after the last thing we sent the person's hand still counts as taking over: agents act in bursts.
 const TAIL: Duration = Duration::from_millis(1_500);
 
 /// Watches for as long as the worker runs. Dropping it ends the watching.
@@ -65,14 +65,15 @@ impl Watches {
     ///
     /// # Errors
     /// When the system does not tell.
-    pub(crate) fn takeover(&mut self, dispatcher: &Dispatcher, desktop: &Desktop) -> Result<()> {
+    pub(crate) fn takeover(&mut self, gate: &Gate, desktop: &Desktop) -> Result<()> {
         let mut hands = desktop.takeover_events().context("input of the person's own cannot be told apart here")?;
-        let dispatcher = dispatcher.clone();
+        let gate = gate.clone();
         self.0.push(tokio::spawn(async move {
             loop {
                 match hands.recv().await {
-                    Ok(_) | Err(RecvError::Lagged(_)) if dispatcher.at_desktop(TAIL) => {
-                        dispatcher.gate().pause("the person took over mouse or keyboard; nothing is done until they resume AI control in Deskhand (or with `deskhand resume`)");
+                    // What came before an action's first event is no taking over; the display's own order decides.
+                    Ok(hand) if hand.since_ours.is_some_and(|since| since < TAIL) => {
+                        gate.pause("the person took over mouse or keyboard; nothing is done until they resume AI control in Deskhand (or with `deskhand resume`)");
                     }
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,

@@ -140,7 +140,7 @@ fn watches(options: &ServeOptions, dispatcher: &Dispatcher, host: &Host) -> Resu
         watches.stop_key(keys, dispatcher.gate(), &host.desktop)?;
     }
     if options.takeover == Takeover::Pause {
-        watches.takeover(dispatcher, &host.desktop)?;
+        watches.takeover(dispatcher.gate(), &host.desktop)?;
     }
     Ok(watches)
 }

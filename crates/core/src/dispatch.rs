@@ -90,8 +90,6 @@ pub struct DispatcherParts {
 struct Inner {
     parts: DispatcherParts,
     lanes: lane::Lanes,
-    /// Calls that are at the desktop now, and when the last one left it.
-    desktop: parking_lot::Mutex<(usize, Option<Instant>)>,
 }
 
 /// See the module. A handle: clones are the same dispatcher.
@@ -110,7 +108,7 @@ impl Dispatcher {
     /// A dispatcher over these parts.
     #[must_use]
     pub fn new(parts: DispatcherParts) -> Self {
-        Self { inner: Arc::new(Inner { parts, lanes: lane::Lanes::default(), desktop: parking_lot::Mutex::default() }) }
+        Self { inner: Arc::new(Inner { parts, lanes: lane::Lanes::default() }) }
     }
 
     /// The gate that its calls pass.
@@ -123,13 +121,6 @@ impl Dispatcher {
     #[must_use]
     pub fn audit(&self) -> &Arc<Audit> {
         &self.inner.parts.audit
-    }
-
-    /// Whether a call is at pointer and keyboard, or was within the last `tail`.
-    #[must_use]
-    pub fn at_desktop(&self, tail: Duration) -> bool {
-        let (now, last) = *self.inner.desktop.lock();
-        now > 0 || last.is_some_and(|at| at.elapsed() < tail)
     }
 
     /// Our own tools, whether listed or not, in declaration order.

@@ -82,9 +82,7 @@ impl Dispatcher {
             cause = ended(call, Some(&permit), deadline) => return Err(in_queue(&cause)),
             place = self.inner.lanes.enter(prepared.lane.clone(), &scope) => place,
         };
-        let at_desktop = place.as_ref().filter(|p| p.is_desktop()).map(|_| AtDesktop::new(self));
         let outcome = self.guarded(call, found, prepared, permit, deadline, place.as_ref()).await;
-        drop(at_desktop);
         if looks && outcome.is_ok() {
             self.gate().looked(&call.caller);
         }
@@ -159,24 +157,6 @@ impl Dispatcher {
             tokio::time::sleep(HOLD).await;
             dispatcher.let_go(&scope, Some(renewal)).await;
         });
-    }
-}
-
-/// Counts a call that is at the desktop.
-struct AtDesktop<'a>(&'a Dispatcher);
-
-impl<'a> AtDesktop<'a> {
-    fn new(dispatcher: &'a Dispatcher) -> Self {
-        dispatcher.inner.desktop.lock().0 += 1;
-        Self(dispatcher)
-    }
-}
-
-impl Drop for AtDesktop<'_> {
-    fn drop(&mut self) {
-        let mut desktop = self.0.inner.desktop.lock();
-        desktop.0 -= 1;
-        desktop.1 = Some(Instant::now());
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) type Opener = Box<dyn Fn(&Arc<Journal>) -> Result<Box<dyn Backend>> +
 /// Between the moves of a drag. Programs take one place of the pointer per frame, 16 ms on most screens.
 const STEP: Duration = Duration::from_millis(10);
 /// Before and after the last moves of a drag: longer than a frame, so that the target is seen twice.
-const FRAME: Duration = Duration::from_millis(24);
+const FRAME: Duration = Duration::from_millis(40);
 
 /// What all clones of a desktop share.
 pub(super) struct Inner {

@@ -19,7 +19,6 @@ pub(super) struct Account {
     /// Nobody watches: nothing need be kept.
     watched: AtomicBool,
     sent: Mutex<VecDeque<(Instant, u8, u8)>>,
-    last: Mutex<Option<Instant>>,
     /// Keys pressed again on behalf of a person who still holds them; they go up when the person lets go.
     pub(super) shadows: Mutex<BTreeSet<u8>>,
 }
@@ -31,10 +30,8 @@ impl Account {
 
     /// Notes what is about to be sent.
     pub(super) fn note(&self, kind: u8, code: u8) {
-        let now = Instant::now();
-        *self.last.lock() = Some(now);
         if self.watched.load(Ordering::Acquire) {
-            self.sent.lock().push_back((now, kind, code));
+            self.sent.lock().push_back((Instant::now(), kind, code));
         }
     }
 
@@ -45,11 +42,6 @@ impl Account {
             sent.pop_front();
         }
         sent.iter().position(|(_, k, c)| (*k, *c) == (kind, code)).and_then(|i| sent.remove(i)).is_some()
-    }
-
-    /// How long ago something was last sent.
-    pub(super) fn idle(&self) -> Option<Duration> {
-        self.last.lock().map(|at| at.elapsed())
     }
 }
 
@@ -68,6 +60,5 @@ mod tests {
         assert!(account.strike(2, 38));
         assert!(!account.strike(2, 38));
         assert!(account.strike(2, 39));
-        assert!(account.idle().is_some());
     }
 }
