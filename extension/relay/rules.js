@@ -17,6 +17,8 @@ const METHODS = new Set([
   "Page.printToPDF", "Page.reload", "Page.removeScriptToEvaluateOnNewDocument",
   "Page.setInterceptFileChooserDialog", "Page.setLifecycleEventsEnabled", "Page.stopLoading",
   "Page.resetNavigationHistory", "Page.setBypassCSP", "Page.setWebLifecycleState",
+  // What has Chrome draw a tab that is behind others, while a picture of it is taken.
+  "Page.startScreencast", "Page.stopScreencast",
   "Target.setAutoAttach", "Target.detachFromTarget", "Target.getTargetInfo",
 ]);
 

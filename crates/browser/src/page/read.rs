@@ -12,6 +12,8 @@ use crate::error::BrowserError;
 
 /// How long a reader waits for an element that may still come.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long a document that is still being received is waited for before its text so far is told.
+const ARRIVING: Duration = Duration::from_secs(20);
 /// The most bytes of text in one result.
 pub const TEXT_MAX: u64 = 300_000;
 
@@ -91,7 +93,12 @@ impl Page {
     /// `NoElement` when nothing matches.
     pub async fn content(&self, selector: &str, offset: u64, limit: u64) -> Result<Content, BrowserError> {
         let limit = limit.clamp(1, TEXT_MAX);
-        let found = self.ask("content", selector, json!({"offset": offset, "limit": limit}), GRACE).await?;
+        let patience = self.until(ARRIVING).saturating_duration_since(tokio::time::Instant::now());
+        let args = json!({"offset": offset, "limit": limit, "patience": u64::try_from(patience.as_millis() * 3 / 4).unwrap_or_default()});
+        let found = self.ask("content", selector, args, GRACE).await?;
+        if found.flag("arriving") {
+            self.tab.change(|s| s.notices.note("the page is still being received: this is its text so far, and the total may grow"));
+        }
         let mut piece = Piece { text: found.text("text"), total: number(&found, "total"), offset, limit };
         if selector.trim().eq_ignore_ascii_case("body") && found.frame == self.tab.main() {
             for frame in self.tab.frames().into_iter().skip(1) {

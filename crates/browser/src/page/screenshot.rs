@@ -46,6 +46,18 @@ pub struct Picture {
     pub cut: bool,
 }
 
+/// A tab that is being drawn until this is ended.
+struct Drawing<'a>(&'a Page);
+
+impl Drawing<'_> {
+    async fn end(self) {
+        let asked = self.0.tab.send("Page.stopScreencast", json!({}));
+        if !matches!(tokio::time::timeout_at(self.0.until(DRAWN), asked).await, Ok(Ok(_))) {
+            tracing::debug!("the browser did not answer that it draws the tab no longer");
+        }
+    }
+}
+
 struct Area {
     clip: Option<Value>,
     beyond: bool,
@@ -67,6 +79,25 @@ impl Page {
         };
         self.tab.ensure_ready().await?;
         let area = self.area(shot).await?;
+        let drawing = self.draw().await?;
+        let taken = self.fitting(area, forced).await;
+        drawing.end().await;
+        taken
+    }
+
+    /// Has the browser draw the tab from now on, also behind others. Without this a tab behind others may answer with an
+    /// old picture, or with one of another part of the page, or not at all.
+    async fn draw(&self) -> Result<Drawing<'_>, BrowserError> {
+        let small = json!({"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16, "everyNthFrame": 1000});
+        // A call that was cancelled may have left it on, and Chrome refuses to begin twice.
+        let (stopped, begun) = tokio::join!(self.send("Page.stopScreencast", json!({})), self.send("Page.startScreencast", small));
+        stopped?;
+        begun?;
+        Ok(Drawing(self))
+    }
+
+    /// The picture in the first of the formats and sizes in which it fits a result.
+    async fn fitting(&self, area: Area, forced: Option<&str>) -> Result<Picture, BrowserError> {
         let tries: &[(&str, f64)] = match forced {
             Some("png") => &[("png", 1.0), ("png", 0.5), ("png", 0.25)],
             Some(_) => &[("jpeg", 1.0), ("jpeg", 0.5), ("jpeg", 0.25)],
@@ -102,7 +133,7 @@ impl Page {
             let (x, y) = self.scrolled().await?;
             let height = found.number("height").clamp(1.0, HEIGHT_MAX);
             let clip = json!({"x": at.x + x, "y": at.y + y, "width": found.number("width").max(1.0), "height": height, "scale": 1.0});
-            // Drawing beyond the window is left to what does not fit into it: in a tab behind others it may never come.
+            // Drawing beyond the window makes the page larger for a moment, so it is left to what does not fit into it.
             let window = self.viewport().await?;
             let fits = at.x >= 0.0
                 && at.y >= 0.0

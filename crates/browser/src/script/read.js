@@ -31,11 +31,18 @@
     const from = head(Math.min(offset, bytes.length)), to = Math.min(bytes.length, head(Math.min(from + limit, bytes.length)));
     return { text: new TextDecoder().decode(bytes.subarray(from, to)), from, to, total: bytes.length };
   };
-  D.content = (args) => {
+  // A document that is still being received is waited for, so that what is told of its size is the whole page's.
+  const arrived = (patience) => new Promise((go) => {
+    if (self !== top || document.readyState !== 'loading' || !patience) { go(); return; }
+    setTimeout(go, patience);
+    addEventListener('DOMContentLoaded', () => go(), { once: true });
+  });
+  D.content = async (args) => {
+    await arrived(args.patience);
     const { e, n, answer } = first(args);
     if (answer) return answer;
     const kind = form(e) && !/^(password)$/.test(e.type) && e.tagName !== 'SELECT';
-    return { state: 'ok', matches: n, ...part(kind ? e.value : shown(e), args.offset, args.limit) };
+    return { state: 'ok', matches: n, arriving: document.readyState === 'loading', ...part(kind ? e.value : shown(e), args.offset, args.limit) };
   };
 
   const LIVE = new Set(['value', 'checked', 'selected', 'disabled', 'readOnly', 'open', 'muted', 'indeterminate']);
