@@ -1,7 +1,8 @@
 //! Time that goes on while the machine sleeps, and how late a frame may have been read.
 //!
 //! A frame may wait in the socket's buffer while this process is stopped or the machine sleeps. Nothing says when it
-//! came in, but the last moment the socket was seen empty bounds it.
+//! came in, but the last moment the socket was seen empty bounds it. A machine that slept may get frames that were sent
+//! meanwhile only when the other end repeats them: so for a while after a stop nothing counts as in time.
 
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl Lateness {
         Self { seen_empty: now, alive: now, settled: now }
     }
 
-    /// The socket had nothing to read.
+    /// The socket had nothing to read, at `now`.
     pub(crate) fn empty(&mut self, now: Moment) {
         self.seen_empty = now;
     }

@@ -236,7 +236,12 @@ impl Keeper {
         });
         if changed {
             let status = self.status.borrow().clone();
-            tracing::info!(state = status.sentence(), "gateway");
+            if status.server.is_none() && status.last_error.is_none() {
+                // Most workers have no gateway: not worth a line at every start.
+                tracing::debug!(state = status.sentence(), "gateway");
+            } else {
+                tracing::info!(state = status.sentence(), "gateway");
+            }
             let folder = match &self.source {
                 Source::Account { state_dir, .. } => Some(state_dir),
                 Source::Fixed { state_dir, .. } => state_dir.as_ref(),

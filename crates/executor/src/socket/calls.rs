@@ -116,7 +116,9 @@ impl<'a> Calls<'a> {
 
     /// Runs a call in a task of its own and queues its answer.
     pub(crate) fn run(&self, call: Call, now: Moment) {
-        let arrived = Instant::now();
+        // Counted from when it was read, also when the process was stopped in between.
+        let instant = Instant::now();
+        let arrived = instant.checked_sub(Moment::now().since(now)).unwrap_or(instant);
         if !self.service.serves(&call.tool) {
             let text = format!("unknown tool: {}; this socket serves {}_* only", shortened(&call.tool), self.service.name());
             return self.refuse(call.id, &text);

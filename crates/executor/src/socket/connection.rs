@@ -1,7 +1,7 @@
 //! One open socket: reads calls, writes answers, notices when the other end is gone.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
@@ -9,6 +9,7 @@ use futures_util::{SinkExt, Stream, StreamExt};
 use std::pin::Pin;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{self, Message, protocol::CloseFrame};
 use tokio_util::sync::CancellationToken;
@@ -41,13 +42,14 @@ pub(crate) struct Outgoing {
 
 /// Serves the socket until one side ends it. All its calls are cancelled then.
 pub(crate) async fn serve(socket: Socket, shared: &Shared, target: &Target, service: Service, stop: &CancellationToken) -> Ended {
+    let kernel = kernel_side(&socket);
     let (mut sink, stream) = socket.split();
     let (out, mut queue) = mpsc::channel(QUEUE);
     let cancel = CancellationToken::new();
     let _cancel_all = cancel.clone().drop_guard();
     let calls = Calls::new(shared, target, service, out.clone(), cancel.clone());
     let ended = tokio::select! {
-        ended = read(stream, &calls, &out) => ended,
+        ended = read(stream, kernel, &calls, &out) => ended,
         ended = write(&mut sink, &mut queue) => ended,
         () = announce(shared, service, &out) => Ended::Stopped,
         () = stop.cancelled() => {
@@ -90,7 +92,7 @@ async fn announce(shared: &Shared, service: Service, out: &mpsc::Sender<Outgoing
     }
 }
 
-async fn read(mut stream: SplitStream<Socket>, calls: &Calls<'_>, out: &mpsc::Sender<Outgoing>) -> Ended {
+async fn read(mut stream: SplitStream<Socket>, kernel: Option<OwnedFd>, calls: &Calls<'_>, out: &mpsc::Sender<Outgoing>) -> Ended {
     let began = Moment::now();
     let mut lateness = Lateness::new(began);
     let mut heard = began;
@@ -99,7 +101,7 @@ async fn read(mut stream: SplitStream<Socket>, calls: &Calls<'_>, out: &mpsc::Se
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let message = tokio::select! {
-            message = next(&mut stream, &mut lateness) => message,
+            message = next(&mut stream, kernel.as_ref(), &mut lateness) => message,
             _ = ticks.tick() => {
                 let now = Moment::now();
                 if let Some(gap) = lateness.woke(now) {
@@ -132,17 +134,32 @@ async fn read(mut stream: SplitStream<Socket>, calls: &Calls<'_>, out: &mpsc::Se
     }
 }
 
-/// The next message; notes when there was none to read.
-async fn next(stream: &mut SplitStream<Socket>, lateness: &mut Lateness) -> Option<Result<Message, tungstenite::Error>> {
+/// A second handle on the socket, to ask the kernel what waits in it.
+fn kernel_side(socket: &Socket) -> Option<OwnedFd> {
+    let stream = match socket.get_ref() {
+        MaybeTlsStream::Plain(stream) => stream,
+        MaybeTlsStream::Rustls(stream) => stream.get_ref().0,
+        _ => return None,
+    };
+    stream.as_fd().try_clone_to_owned().ok()
+}
+
+/// The next message; notes when there was none to read. The runtime's word for that is not enough: after a stop it may
+/// not have heard of what came in yet. So the kernel is asked too, and the time is taken before, not after: a stop in
+/// between then makes the socket seem full for longer, never for shorter.
+async fn next(
+    stream: &mut SplitStream<Socket>,
+    kernel: Option<&OwnedFd>,
+    lateness: &mut Lateness,
+) -> Option<Result<Message, tungstenite::Error>> {
     poll_fn(|context| {
+        let now = Moment::now();
         let polled = Pin::new(&mut *stream).poll_next(context);
-        if polled.is_pending() {
-            lateness.empty(Moment::now());
+        let nothing_waits = || kernel.is_none_or(|kernel| rustix::io::ioctl_fionread(kernel).is_ok_and(|bytes| bytes == 0));
+        if polled.is_pending() && nothing_waits() {
+            lateness.empty(now);
         }
-        match polled {
-            Poll::Ready(message) => Poll::Ready(message),
-            Poll::Pending => Poll::Pending,
-        }
+        polled
     })
     .await
 }

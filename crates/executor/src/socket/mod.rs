@@ -28,6 +28,9 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 /// A connection that held this long makes the next wait short again: long enough that a gateway which accepts and drops is
 /// not hammered, short enough that one which restarts is found at once.
 const HELD: Duration = Duration::from_secs(2);
+/// A try that was given up while the gateway was frozen may still reach it when it wakes, and take the place of the one that
+/// came after. For this long after such a try, a replacement is answered once by connecting again.
+const ECHO: Duration = Duration::from_secs(120);
 /// Largest frame taken from a gateway, in bytes.
 const LARGEST_FRAME: usize = 32 << 20;
 
@@ -64,6 +67,8 @@ pub(crate) enum Ended {
     Revoked,
     /// Anything that passes.
     Lost(String),
+    /// The try was given up without an answer.
+    Silent(String),
 }
 
 /// What the loop tells the executor.
@@ -86,6 +91,7 @@ pub(crate) async fn keep(
 ) {
     let mut backoff = Backoff::new();
     let mut tries = 0;
+    let mut given_up: Option<Instant> = None;
     loop {
         tries += 1;
         tell(Event::Connecting { tries });
@@ -101,6 +107,10 @@ pub(crate) async fn keep(
                     }
                     ended
                 }
+                Err(Ended::Silent(why)) => {
+                    given_up = Some(Instant::now());
+                    Ended::Lost(why)
+                }
                 Err(ended) => ended,
             },
             () = stop.cancelled() => Ended::Stopped,
@@ -108,9 +118,12 @@ pub(crate) async fn keep(
         tracing::debug!(service = service.name(), ?ended, "gateway socket ended");
         match ended {
             Ended::Stopped => return,
+            Ended::Replaced if given_up.take().is_some_and(|at| at.elapsed() < ECHO) => {
+                tell(Event::Failed("an earlier try to connect took this connection's place".into()));
+            }
             Ended::Replaced => return tell(Event::Replaced),
             Ended::Revoked => return tell(Event::Revoked),
-            Ended::Lost(why) => tell(Event::Failed(why)),
+            Ended::Lost(why) | Ended::Silent(why) => tell(Event::Failed(why)),
         }
         tokio::select! {
             () = tokio::time::sleep(backoff.next()) => {}
@@ -133,7 +146,7 @@ async fn connect(target: &Target, service: Service) -> Result<Socket, Ended> {
         WebSocketConfig::default().max_message_size(Some(LARGEST_FRAME)).max_frame_size(Some(LARGEST_FRAME)).read_buffer_size(16 << 10);
     let connector = Connector::Rustls(Arc::clone(&target.tls));
     match timeout(CONNECT_WITHIN, connect_async_tls_with_config(request, Some(config), true, Some(connector))).await {
-        Err(_) => Err(lost(format!("no answer within {} s", CONNECT_WITHIN.as_secs()))),
+        Err(_) => Err(Ended::Silent(format!("{} could not be reached: no answer within {} s", target.address, CONNECT_WITHIN.as_secs()))),
         Ok(Ok((socket, _))) => Ok(socket),
         Ok(Err(tungstenite::Error::Http(response))) => match response.status() {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Ended::Revoked),
