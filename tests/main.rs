@@ -7,6 +7,7 @@
 
 mod support;
 
+mod browser_attach;
 mod browser_click;
 mod browser_input;
 mod browser_managed;

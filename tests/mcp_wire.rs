@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::support::server::Server;
 use crate::support::wire::{Ask, Bridge, call, peak_kb, request};
 use crate::support::worker::{PATIENCE, Worker};
 
@@ -20,7 +21,7 @@ async fn files_of_every_size_come_whole_over_stdio() {
         bridge.say(call(kilobytes as u64, "computer_file_read", json!({ "path": path }))).await;
         let answer = bridge.hear().await;
         assert_eq!(answer["id"], kilobytes as u64);
-        assert_eq!(answer["result"]["structuredContent"]["content"].as_str(), Some(text.as_str()), "{kilobytes} kB");
+        assert_eq!(answer["result"]["content"][0]["text"].as_str(), Some(text.as_str()), "{kilobytes} kB");
     }
 }
 
@@ -37,12 +38,12 @@ async fn three_megabytes_come_whole_by_offsets() {
         bridge.say(call(round, "computer_file_read", json!({ "path": path, "offset": offset }))).await;
         let answer = bridge.hear().await;
         let result = &answer["result"]["structuredContent"];
-        read += result["content"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        read += answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
         if result["truncated"] != true {
             break;
         }
         assert_eq!(result["total_bytes"].as_u64(), Some(text.len() as u64));
-        let next = json!(read.len());
+        let next = result["next_offset"].clone();
         assert_ne!(offset, next, "no way forward: {result}");
         offset = next;
     }
@@ -64,7 +65,7 @@ async fn a_request_split_at_every_byte_is_the_same_request() {
         input.write_all(std::slice::from_ref(byte)).await.unwrap();
         input.flush().await.unwrap();
     }
-    assert_eq!(bridge.hear().await["result"]["structuredContent"]["content"], "found");
+    assert_eq!(bridge.hear().await["result"]["content"][0]["text"], "found");
     bridge.say(format!("{}\n{}", request(1, "ping", json!({})), request(2, "ping", json!({})))).await;
     let mut ids = [bridge.hear().await["id"].as_i64(), bridge.hear().await["id"].as_i64()];
     ids.sort_unstable();
@@ -96,8 +97,9 @@ async fn input_without_end_is_refused_and_takes_no_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_call_is_never_silent() {
-    let worker = Worker::without_display().await;
-    let wait = call(1, "browser_gui_execute_action", json!({ "action": { "action_type": "WAIT", "duration": 17 } }));
+    let server = Server::start("640x480x24");
+    let worker = Worker::on(server.name()).await;
+    let wait = call(1, "computer_wait_for", json!({ "text": "never there", "timeout": 17_000 }));
     for accept in ["application/json", "application/json, text/event-stream"] {
         let mut stream = Ask::post(&worker, wait.clone()).header("Accept", accept).open().await;
         let mut chunk = [0; 65_536];
@@ -111,7 +113,7 @@ async fn a_long_call_is_never_silent() {
             all.extend_from_slice(&chunk[..read]);
         }
         let text = String::from_utf8_lossy(&all);
-        assert!(text.contains("\"isError\":false"), "{text}");
+        assert!(text.contains("timed_out"), "{text}");
     }
 }
 
@@ -137,7 +139,7 @@ async fn a_call_that_is_no_call_has_its_code_at_every_door() {
         assert_eq!(bridge.hear().await["error"]["code"], code, "{body}");
     }
     let failed = worker.call("computer_file_read", json!({ "path": 2024 })).await;
-    assert!(!failed.ok && failed.text.contains("path"), "{}", failed.text);
+    assert!(!failed.ok && failed.text.contains("2024"), "{}", failed.text);
     let missing = worker.call("computer_file_read", json!({})).await;
     assert!(!missing.ok && missing.text.contains("path"), "{}", missing.text);
 }

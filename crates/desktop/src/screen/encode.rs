@@ -225,7 +225,7 @@ pub(super) mod tests {
             for x in 0..width {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let [a, b, c, d] = state.to_le_bytes();
-                let flat = [(x / 50) as u8 * 20, (y / 30) as u8 * 20, 200, d];
+                let flat = [((x / 50) as u8).wrapping_mul(20), ((y / 30) as u8).wrapping_mul(20), 200, d];
                 pixels.extend_from_slice(&if y < noisy { [a, b, c, d] } else { flat });
             }
         }
