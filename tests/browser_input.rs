@@ -78,6 +78,7 @@ async fn choices(rig: Rig) {
     let chosen = rig.type_text("#s", "two").await.success();
     assert_eq!(value(&rig, "s").await, "two");
     rig.web.hears(mark, "change", |t| t["event"] == "change" && t["id"] == "s" && t["value"] == "two").await;
+    rig.web.hears(mark, "input", |t| t["event"] == "input" && t["id"] == "s").await;
     assert_eq!(rig.web.since(mark, "input").len(), 1, "{}", chosen.text);
     for (text, word) in [("Four", "no option"), ("Three", "disabled")] {
         assert!(rig.fails("type", json!({"selector": "#s", "text": text})).await.contains(word));

@@ -13,7 +13,7 @@ use crate::error::BrowserError;
 /// How long a reader waits for an element that may still come.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a document that is still being received is waited for before its text so far is told.
-const ARRIVING: Duration = Duration::from_secs(20);
+const ARRIVING: Duration = Duration::from_secs(8);
 /// The most bytes of text in one result.
 pub const TEXT_MAX: u64 = 300_000;
 
@@ -94,7 +94,7 @@ impl Page {
     pub async fn content(&self, selector: &str, offset: u64, limit: u64) -> Result<Content, BrowserError> {
         let limit = limit.clamp(1, TEXT_MAX);
         let patience = self.until(ARRIVING).saturating_duration_since(tokio::time::Instant::now());
-        let args = json!({"offset": offset, "limit": limit, "patience": u64::try_from(patience.as_millis() * 3 / 4).unwrap_or_default()});
+        let args = json!({"offset": offset, "limit": limit, "patience": u64::try_from(patience.as_millis()).unwrap_or_default()});
         let found = self.ask("content", selector, args, GRACE).await?;
         if found.flag("arriving") {
             self.tab.change(|s| s.notices.note("the page is still being received: this is its text so far, and the total may grow"));

@@ -90,9 +90,8 @@ impl Page {
     async fn draw(&self) -> Result<Drawing<'_>, BrowserError> {
         let small = json!({"format": "jpeg", "quality": 1, "maxWidth": 16, "maxHeight": 16, "everyNthFrame": 1000});
         // A call that was cancelled may have left it on, and Chrome refuses to begin twice.
-        let (stopped, begun) = tokio::join!(self.send("Page.stopScreencast", json!({})), self.send("Page.startScreencast", small));
-        stopped?;
-        begun?;
+        self.send("Page.stopScreencast", json!({})).await?;
+        self.send("Page.startScreencast", small).await?;
         Ok(Drawing(self))
     }
 

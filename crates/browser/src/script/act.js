@@ -7,6 +7,8 @@
 
   D.held = null;
   const frame = () => new Promise((go) => { const t = setTimeout(go, 60); requestAnimationFrame(() => { clearTimeout(t); go(); }); });
+  // The next frame that is really drawn: what an animation moves stands still between frames, however long they take.
+  const drawn = () => new Promise((go) => { const t = setTimeout(go, 500); requestAnimationFrame(() => { clearTimeout(t); go(); }); });
   const deepHit = (x, y) => {
     let e = document.elementFromPoint(x, y);
     while (e && e.shadowRoot) { const i = e.shadowRoot.elementFromPoint(x, y); if (!i || i === e) break; e = i; }
@@ -113,7 +115,8 @@
       if (no) return no;
       if (busy()) {
         const before = e.getBoundingClientRect();
-        await frame();
+        await drawn();
+        await drawn();
         if (!e.isConnected || !same(before, e.getBoundingClientRect())) return 'it is still moving';
       }
       at = reach(e);
@@ -132,7 +135,15 @@
     const mine = (armed = { el, token, down: null, by: '' });
     setTimeout(() => { if (armed === mine) armed = null; }, 8000);
   };
+  // A press meant for the inside of a frame goes to the frame's element as long as the browser has not drawn the frame
+  // there; the page around it never gets such a press from a person, so it is swallowed, and pressed again.
+  let passing = { frame: null, end: 0 };
   const guard = (ev) => {
+    if (passing.frame && ev.isTrusted && performance.now() < passing.end && ev.composedPath()[0] === passing.frame) {
+      ev.preventDefault();
+      ev.stopImmediatePropagation();
+      return;
+    }
     if (!armed || !ev.isTrusted) return;
     const mine = armed, path = ev.composedPath(), ok = path.includes(mine.el) || labels(path[0], mine.el);
     if (mine.down === null && /down$/.test(ev.type)) { mine.down = ok; mine.by = ok ? '' : D.name(path[0]); if (ok) tell('down'); }
@@ -149,6 +160,7 @@
 
   // The place of a frame's content in this document, and whether a point of it is covered. `this` is the frame element.
   D.frameSpot = (el, x, y) => {
+    passing = { frame: el, end: performance.now() + 5000 };
     const r = el.getBoundingClientRect(), s = getComputedStyle(el), n = (v) => parseFloat(v) || 0;
     const kx = el.offsetWidth ? r.width / el.offsetWidth : 1, ky = el.offsetHeight ? r.height / el.offsetHeight : 1;
     const at = { x: r.left + (el.clientLeft + n(s.paddingLeft) + x) * kx, y: r.top + (el.clientTop + n(s.paddingTop) + y) * ky };
