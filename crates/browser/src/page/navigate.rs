@@ -19,6 +19,8 @@ use crate::tab::{Lost, Moment};
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a document that came may take to fire `load` before it is told as still loading.
 const LOAD: Duration = Duration::from_secs(12);
+/// How long the news of another place in the same document may lag behind.
+const PLACE: Duration = Duration::from_secs(2);
 /// How long a page of the back-forward cache may lag behind the end of its loading.
 const RESTORE: Duration = Duration::from_secs(1);
 /// How long a name is looked up to see whether it leads to a forbidden address.
@@ -150,6 +152,10 @@ impl Page {
     async fn load(&self, before: &Moment, same_document: bool) {
         let limit = self.until(LOAD).saturating_duration_since(Instant::now());
         let commits = before.commits;
+        if same_document {
+            // The answer to the order may come before the news that the tab is at the new place.
+            self.tab.wait_for(limit.min(PLACE), |s| (s.moment.within != before.within || s.lost.is_some()).then_some(())).await;
+        }
         self.tab
             .wait_for(limit, |s| (s.lost.is_some() || (same_document || s.moment.commits != commits) && s.loaded()).then_some(()))
             .await;
