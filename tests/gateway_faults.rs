@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::gateway_stand::{Agent, Desk, Gateway, PATIENCE, deskhand, eventually, run};
+use crate::gateway_stand::{Agent, Desk, Gateway, PATIENCE, Process, deskhand, eventually, run};
 
 /// A place of its own for each number.
 fn place(number: u64) -> (u64, u64) {
@@ -126,13 +126,26 @@ fn a_worker_killed_under_load_clicks_nothing_twice() {
     }
 }
 
+/// Stops a process, and waits until each of its threads really stands still: the signal is only a request, and a busy
+/// machine may let them run on, and carry out a call in good time.
+fn freeze(process: &Process) {
+    process.signal("-STOP");
+    let tasks = format!("/proc/{}/task", process.pid());
+    eventually("every thread stopped", PATIENCE, || {
+        std::fs::read_dir(&tasks).unwrap().all(|task| {
+            let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        })
+    });
+}
+
 #[test]
 fn a_worker_that_was_frozen_runs_nothing_late() {
     let dir = tempfile::tempdir().unwrap();
     let gateway = Gateway::start(dir.path());
     let desk = Desk::start(dir.path(), &gateway);
     let agent = Agent::of(&gateway);
-    desk.worker.signal("-STOP");
+    freeze(&desk.worker);
     let calls: Vec<_> = (1..=3)
         .map(|number| {
             let agent = agent.clone();
