@@ -110,7 +110,9 @@ async fn disabled_and_hidden(rig: Rig) {
         assert!(said.contains(word), "{selector}: {said}");
     }
     rig.untouched(mark).await;
+    let mark = rig.web.mark();
     rig.click("#c").await.success();
+    rig.web.clicked(mark, "c").await;
     assert_eq!(rig.script("c.checked").await, true);
     // Enabled a moment later: waited for.
     rig.open("<button id=later disabled>later</button><script>setTimeout(()=>later.disabled=false,700)</script>").await;
