@@ -149,7 +149,7 @@ fn nothing_belongs_to_one_machine() {
     hold("no registry and no folder of one machine is mentioned", &breaches);
 }
 
-/// Whether an absolute path in the line begins with `folder`; `a/work/b` does not.
+/// Whether an absolute path in the line begins with `folder`; one in the middle of another path does not.
 fn mentions(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}*".contains(c)))
 }
