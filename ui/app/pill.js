@@ -1,20 +1,36 @@
-/** The main window. */
+/**
+ * The small window that says who acts, with Stop on it. It says nothing else and takes no focus.
+ * @import { Child } from "./dom.js"
+ * @import { Desk } from "./desk.js"
+ */
+
 import { connect } from "./bridge.js";
-import { h, render } from "./dom.js";
-import { texts } from "./language.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { toolName } from "./names.js";
+import { visible } from "./shown.js";
+import { keepInLine } from "./window.js";
 
-const bridge = connect();
-const root = /** @type {Element} */ (document.getElementById("app"));
+document.documentElement.classList.add("pill");
+await keepInLine(connect(), view);
 
-/** @param {import("../bridge.js").Snapshot} snapshot */
-function show(snapshot) {
-  const t = texts(snapshot.language);
-  document.documentElement.lang = snapshot.language;
-  render(root, [
-    h("h1", { id: "state", "data-state": snapshot.control.state }, t(snapshot.problem ? "state.problem" : `state.${snapshot.control.state}`)),
-    h("button", { id: "stop", on: { click: () => bridge.call("stop") } }, "Stop"),
-  ]);
+/** @param {Desk} desk @returns {Child} */
+function view(desk) {
+  const { t, snapshot } = desk;
+  const { acting, control } = snapshot;
+  const stop = () => desk.order("stop", () => desk.bridge.call("stop"));
+  document.title = t("pill.title");
+  return h(
+    "main",
+    { class: "pill-body", "data-state": control.state },
+    h("span", { class: acting ? "pulse" : "pulse still", "aria-hidden": "true" }),
+    h(
+      "p",
+      { id: "pill-text" },
+      h("strong", null, acting ? t("pill.acting") : t(`state.${control.state}`)),
+      acting ? h("span", { class: "rest" }, ` · ${visible(acting.callerName)} · ${toolName(t, acting.tool)}`) : null,
+      desk.told("stop"),
+    ),
+    h("button", { id: "stop", type: "button", class: "button danger", on: { click: stop } }, icon("stop"), h("span", null, t("control.stop"))),
+  );
 }
-
-await bridge.on("snapshot", show);
-show(await bridge.call("snapshot"));
