@@ -70,6 +70,11 @@ function neededGroups(snapshot, question) {
   return question.group ? [question.group, ...of] : of;
 }
 
+/** The name of a group as part of a sentence. @param {string} name */
+function inSentence(name) {
+  return name.charAt(0).toLowerCase() + name.slice(1);
+}
+
 /** @param {Desk} desk @returns {Child} */
 function view(desk) {
   const { t, snapshot } = desk;
@@ -87,7 +92,7 @@ function view(desk) {
       h(
         "h1",
         { id: "page-title", tabindex: "-1" },
-        question.kind === "authorize" ? t("ask.authorize") : t("ask.group", { name: visible(question.callerName), group: groupName(t, question.group ?? "") }),
+        question.kind === "authorize" ? t("ask.authorize") : t("ask.group", { name: visible(question.callerName), group: inSentence(groupName(t, question.group ?? "")) }),
       ),
       group && question.kind === "group" ? h("p", { class: "lead" }, groupMeaning(t, group)) : h("p", { class: "lead" }, t("ask.authorizeMeaning", { name: visible(question.callerName) })),
       who(desk, question),

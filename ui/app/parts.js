@@ -129,16 +129,18 @@ export function tick(what) {
  * @param {"input" | "select" | "textarea"} [what.tag]
  * @param {Props} what.props
  * @param {Child} [what.children]
+ * @param {Child} [what.beside] stands beside the control
  * @param {Child} [what.after]
  * @returns {Description}
  */
 export function field(what) {
   const hint = what.hint ? h("p", { class: "hint", id: `${what.id}-hint` }, what.hint) : null;
+  const control = h(what.tag ?? "input", { ...what.props, id: what.id, "aria-describedby": hint ? `${what.id}-hint` : null }, what.children);
   return h(
     "div",
     { class: "field", key: `${what.id}-field` },
     h("label", { for: what.id }, what.label),
-    h(what.tag ?? "input", { ...what.props, id: what.id, "aria-describedby": hint ? `${what.id}-hint` : null }, what.children),
+    what.beside ? h("div", { class: "beside" }, control, what.beside) : control,
     hint,
     what.after,
   );

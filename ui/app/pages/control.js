@@ -83,8 +83,12 @@ function running(desk) {
       control.until === null
         ? h("p", { class: "time words-only", id: "time-left" }, t("control.untilStopped"))
         : [
-            h("p", { class: "time", id: "time-left", role: "timer" }, left(control.until - desk.now)),
-            h("p", { class: "until" }, t("control.until", { time: clock(t, control.until) })),
+            h(
+              "div",
+              { class: "left" },
+              h("p", { class: "time", id: "time-left", role: "timer" }, left(control.until - desk.now)),
+              h("p", { class: "until" }, t("control.until", { time: clock(t, control.until) })),
+            ),
           ],
       paused || control.until === null
         ? null

@@ -40,7 +40,7 @@ export function firstRun() {
         "div",
         { class: "first", key: `screen-${screen}`, "data-screen": screen },
         h("p", { class: "step" }, t("first.step", { n: screen, of: SCREENS })),
-        h("h1", { id: "page-title", tabindex: "-1" }, screen === 1 ? [sign("off"), t("first.welcome")] : t(screen === 2 ? "first.test" : "first.connect")),
+        h("h1", { id: "page-title", tabindex: "-1" }, screen === 1 ? [sign("none"), t("first.welcome")] : t(screen === 2 ? "first.test" : "first.connect")),
         body,
         h(
           "div",

@@ -110,7 +110,8 @@ function folders(desk, doubtful, doubt) {
   const question = doubtful
     ? remark(
         doubtful.warning === "missing" ? "info" : "danger",
-        h("p", null, h("span", { class: "path" }, doubtful.path), " ", doubtful.warning ? t(`folder.${doubtful.warning}`) : null),
+        h("p", { class: "path" }, doubtful.path),
+        h("p", null, doubtful.warning ? t(`folder.${doubtful.warning}`) : null),
         h(
           "div",
           { class: "buttons" },

@@ -134,10 +134,13 @@ function safety(desk, recording, record) {
         label: t("settings.stopKey"),
         hint: t(recording ? "settings.stopKeyPress" : "settings.stopKeyHint"),
         props: { value: snapshot.settings.stopKey, class: "short", readonly: recording, autocomplete: "off", spellcheck: "false", on: { keydown: pressed, change: changed } },
-        after: [
-          button(desk, { id: "record-stop-key", label: t(recording ? "settings.recording" : "settings.record"), kind: "quiet", press: () => record(!recording), more: { "aria-pressed": recording ? "true" : "false" } }),
-          desk.told("settings-stopKey"),
-        ],
+        beside: button(desk, {
+          id: "record-stop-key",
+          label: t(recording ? "settings.recording" : "settings.record"),
+          press: () => record(!recording),
+          more: { "aria-pressed": recording ? "true" : "false" },
+        }),
+        after: desk.told("settings-stopKey"),
       }),
       toggle(desk, "takeover", "takeover", t("settings.takeover"), t("settings.takeoverMeaning")),
       field({
