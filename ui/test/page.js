@@ -7,7 +7,10 @@ import { readFile } from "node:fs/promises";
 import { JSDOM } from "jsdom";
 import { install } from "./fake.js";
 
+const interval = setInterval;
 let loaded = 0;
+/** Ends the window before, also when its test failed. @type {() => void} */
+let end = () => {};
 
 /**
  * Loads `app/NAME.html` as a window would.
@@ -16,11 +19,20 @@ let loaded = 0;
  * @param {string} [hash]
  */
 export async function load(name, first, hash = "") {
+  end();
   const html = await readFile(new URL(`../app/${name}.html`, import.meta.url), "utf8");
   const { window } = new JSDOM(html, { url: `http://localhost/app/${name}.html${hash}`, pretendToBeVisual: true });
   const taken = ["document", "location", "Node", "FormData", "HTMLElement"];
   for (const one of taken) Object.defineProperty(globalThis, one, { configurable: true, writable: true, value: /** @type {any} */ (window)[one] });
   Object.assign(globalThis, { window, addEventListener: window.addEventListener.bind(window) });
+  // What a window does each second ends with it.
+  /** @type {NodeJS.Timeout[]} */
+  const beats = [];
+  Object.assign(globalThis, { setInterval: (/** @type {() => void} */ work, /** @type {number} */ time) => beats.push(interval(work, time).unref()) });
+  end = () => {
+    beats.forEach(clearInterval);
+    window.close();
+  };
   const fake = install(window, first);
   const script = name === "index" ? "main" : name;
   await import(`../app/${script}.js?window=${++loaded}`);
@@ -62,7 +74,7 @@ export async function load(name, first, hash = "") {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
     },
-    close: () => window.close(),
+    close: () => end(),
   };
   return page;
 }
