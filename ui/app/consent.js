@@ -122,7 +122,15 @@ function who(desk, question) {
     h("dt", null, t("ask.program")),
     h("dd", { id: "ask-program", class: "path" }, question.program ? visible(question.program) : h("span", { class: "hint" }, t("ask.programUnknown"))),
     h("dt", null, t("ask.what")),
-    h("dd", { id: "ask-tool" }, toolName(t, question.tool), " ", h("code", null, question.tool)),
+    h(
+      "dd",
+      { id: "ask-tool" },
+      toolName(t, question.tool),
+      " ",
+      h("code", null, visible(question.tool)),
+      // A tool of another server has no words of ours.
+      t.find(`tool.${question.tool}`) ? null : h("span", { class: "meaning" }, visible(question.toolSummary)),
+    ),
     h("dt", null, t("ask.arguments")),
     h("dd", null, h("pre", { id: "ask-arguments", tabindex: "0", "aria-label": t("ask.arguments") }, laidOut(question.arguments))),
   );

@@ -82,6 +82,20 @@ export class Desk {
     }
   }
 
+  /**
+   * Stops AI control. Unlike other orders it is given as often as it is asked for: nothing that hangs may hold it up.
+   * @param {string} key its place on the page
+   */
+  async stop(key) {
+    this.forget(key);
+    try {
+      await this.bridge.call("stop");
+    } catch (error) {
+      this.#troubles.set(key, sentence(error));
+    }
+    this.refresh();
+  }
+
   /** @param {string} key */
   busy(key) {
     return this.#busy.has(key);

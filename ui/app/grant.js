@@ -34,9 +34,14 @@ export class Grant {
     this.#changed.set(group, on);
   }
 
+  /** Those of the chosen callers that are still there. @param {Snapshot} snapshot */
+  #chosen(snapshot) {
+    return snapshot.callers.map((caller) => caller.id).filter((id) => this.callers.has(id));
+  }
+
   /** Whether it allows anything to anybody. @param {Snapshot} snapshot */
   empty(snapshot) {
-    return !snapshot.groups.some((group) => this.has(group)) || (!this.everybody && this.callers.size === 0);
+    return !snapshot.groups.some((group) => this.has(group)) || (!this.everybody && this.#chosen(snapshot).length === 0);
   }
 
   /** As the app takes it. @param {Snapshot} snapshot */
@@ -44,7 +49,7 @@ export class Grant {
     return {
       groups: snapshot.groups.filter((group) => this.has(group)).map((group) => group.name),
       minutes: this.minutes,
-      callers: this.everybody ? null : [...this.callers],
+      callers: this.everybody ? null : this.#chosen(snapshot),
     };
   }
 

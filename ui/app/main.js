@@ -49,19 +49,22 @@ const pages = {
 let current = null;
 
 const bridge = bridgeOf();
-const window_ = await keepInLine(bridge, view);
-const desk = window_.desk;
+const { desk } = await keepInLine(bridge, view);
 
-addEventListener("hashchange", () => open(asked()));
+addEventListener("hashchange", () => open(due()));
 await bridge.on("page", (name) => {
-  // The tray's word is heard also where the address says the same already.
   location.hash = name;
-  open(asked());
+  open(due());
 });
 await bridge.on("activity", (entry) => {
   if (current) pages[current].happened?.(desk, entry);
 });
-open(asked());
+open(due());
+
+/** The first screens until they are done, else what the address asks for. @returns {PageName} */
+function due() {
+  return desk.snapshot.firstRun ? "first-run" : asked();
+}
 
 /** What the address asks for. @returns {PageName} */
 function asked() {
@@ -69,15 +72,15 @@ function asked() {
   return name in pages ? /** @type {PageName} */ (name) : "control";
 }
 
-/** @param {PageName} wanted */
-function open(wanted) {
-  const name = desk.snapshot.firstRun ? "first-run" : wanted === "first-run" && !desk.snapshot.firstRun ? "first-run" : wanted;
+/** @param {PageName} name */
+function open(name) {
   if (name === current) return;
   const before = current;
   if (current) pages[current].closed?.();
   current = name;
   desk.asking = null;
   if (before) desk.focus = "page-title";
+  document.documentElement.scrollTop = 0;
   pages[name].opened?.(desk);
   desk.refresh();
 }
@@ -86,10 +89,8 @@ function open(wanted) {
 function view(desk) {
   const { t, snapshot } = desk;
   if (current === null) return null;
-  // The first screens end by themselves when the app says that they are done.
-  if (current === "first-run" && !snapshot.firstRun && wasFirst) queueMicrotask(leaveFirstRun);
-  wasFirst = snapshot.firstRun;
-  if (snapshot.firstRun && current !== "first-run") queueMicrotask(() => open("first-run"));
+  // The first screens begin and end when the app says so.
+  if (due() !== current) queueMicrotask(() => open(due()));
   document.title = `Deskhand · ${t(snapshot.problem ? "state.problem" : `state.${snapshot.control.state}`)}`;
   if (current === "first-run") return h("main", { class: "alone" }, pages["first-run"].view(desk));
   return h(
@@ -107,13 +108,6 @@ function view(desk) {
   );
 }
 
-let wasFirst = false;
-
-function leaveFirstRun() {
-  location.hash = "control";
-  open("control");
-}
-
 /** @param {Desk} desk @param {PageName} current @returns {Child} */
 function side(desk, current) {
   const { t, snapshot } = desk;
@@ -129,6 +123,8 @@ function side(desk, current) {
     { class: "side" },
     h("div", { class: "brand" }, sign(state), h("div", null, h("strong", null, "Deskhand"), h("span", { class: "brand-state", "data-state": state }, t(`short.${state}`)))),
     h("nav", { "aria-label": t("nav.label") }, h("ul", null, names.map(link))),
+    // Without a tray this window is the only place to leave from.
+    snapshot.tray ? null : h("div", { class: "leave" }, button(desk, { id: "quit-here", label: t("settings.quit"), kind: "quiet", press: () => desk.order("quit", () => desk.bridge.call("quit")) }), desk.told("quit")),
   );
 }
 
@@ -147,7 +143,7 @@ function strip(desk) {
       control.until === null ? null : h("span", { class: "time" }, left(control.until - desk.now)),
       snapshot.acting && control.state === "authorised" ? h("span", { class: "acting" }, acting(desk)) : null,
     ),
-    button(desk, { id: "stop", label: t("control.stop"), icon: "stop", kind: "danger", press: () => desk.order("strip", () => desk.bridge.call("stop")) }),
-    desk.told("strip"),
+    button(desk, { id: "stop", label: t("control.stop"), icon: "stop", kind: "danger", press: () => desk.stop("stop") }),
+    desk.told("stop"),
   );
 }

@@ -18,7 +18,6 @@ await keepInLine(connect(), view);
 function view(desk) {
   const { t, snapshot } = desk;
   const { acting, control } = snapshot;
-  const stop = () => desk.order("stop", () => desk.bridge.call("stop"));
   document.title = t("pill.title");
   return h(
     "main",
@@ -31,6 +30,6 @@ function view(desk) {
       acting ? h("span", { class: "rest" }, ` · ${visible(acting.callerName)} · ${toolName(t, acting.tool)}`) : null,
       desk.told("stop"),
     ),
-    h("button", { id: "stop", type: "button", class: "button danger", on: { click: stop } }, icon("stop"), h("span", null, t("control.stop"))),
+    h("button", { id: "stop", type: "button", class: "button danger", on: { click: () => desk.stop("stop") } }, icon("stop"), h("span", null, t("control.stop"))),
   );
 }

@@ -15,6 +15,17 @@ export function left(milliseconds) {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }
 
+/** Formats are costly to make and cheap to use. @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+
+/** @param {Text} t @param {Intl.DateTimeFormatOptions} options */
+function format(t, options) {
+  const key = JSON.stringify([t.language, options]);
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(t.language, options);
+  formats.set(key, made);
+  return made;
+}
+
 /**
  * The time of day.
  * @param {Text} t
@@ -23,8 +34,7 @@ export function left(milliseconds) {
  * @returns {string}
  */
 export function clock(t, at, seconds = false) {
-  const style = seconds ? "medium" : "short";
-  return new Intl.DateTimeFormat(t.language, { timeStyle: style }).format(at);
+  return format(t, { timeStyle: seconds ? "medium" : "short" }).format(at);
 }
 
 /**
@@ -38,7 +48,7 @@ export function day(t, at, now) {
   const start = (/** @type {number} */ time) => new Date(time).setHours(0, 0, 0, 0);
   if (start(at) === start(now)) return t("time.today");
   if (start(at) === start(start(now) - 1)) return t("time.yesterday");
-  return new Intl.DateTimeFormat(t.language, { dateStyle: "full" }).format(at);
+  return format(t, { dateStyle: "full" }).format(at);
 }
 
 /**
@@ -50,7 +60,7 @@ export function day(t, at, now) {
  */
 export function moment(t, at, now) {
   if (day(t, at, now) === t("time.today")) return clock(t, at);
-  return new Intl.DateTimeFormat(t.language, { dateStyle: "medium", timeStyle: "short" }).format(at);
+  return format(t, { dateStyle: "medium", timeStyle: "short" }).format(at);
 }
 
 /**

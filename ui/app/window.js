@@ -9,6 +9,11 @@
 import { Desk } from "./desk.js";
 import { h, render } from "./dom.js";
 
+/** Whether something is shown that changes with the time. @param {Snapshot} snapshot */
+function runsDown(snapshot) {
+  return snapshot.control.until !== null || snapshot.question !== null || snapshot.browser.pairing !== null;
+}
+
 /**
  * @param {Bridge} bridge
  * @param {(desk: Desk) => Child} view
@@ -33,7 +38,7 @@ export async function keepInLine(bridge, view, more = {}) {
   desk = new Desk(bridge, early ?? first, () => show(/** @type {Desk} */ (desk)));
   more.changed?.(desk);
   desk.refresh();
-  const beat = setInterval(() => document.hidden || desk?.refresh(), 1000);
+  const beat = setInterval(() => !document.hidden && desk && runsDown(desk.snapshot) && desk.refresh(), 1000);
   const seen = () => document.hidden || desk?.refresh();
   document.addEventListener("visibilitychange", seen);
 

@@ -60,6 +60,9 @@ class Timeline {
   take(desk, entry) {
     // Only the app knows what a filter means, so with one the part is read anew.
     if (this.filter !== "") return this.readSoon(desk);
+    const last = this.entries.at(-1);
+    // It belongs to a part that has not been read.
+    if (this.more && last && entry.seq < last.seq) return;
     const at = this.entries.findIndex((one) => one.seq <= entry.seq);
     if (at >= 0 && this.entries[at]?.seq === entry.seq) this.entries[at] = entry;
     else this.entries.splice(at < 0 ? this.entries.length : at, 0, entry);
@@ -189,7 +192,7 @@ function row(desk, entry) {
         "p",
         { class: "by" },
         h("span", { class: `result ${kind}` }, kind === "good" ? icon("tick") : kind === "bad" ? icon("cross") : null, resultName(t, entry.result)),
-        h("span", null, entry.callerName),
+        h("span", null, visible(entry.callerName)),
         entry.end === null ? null : h("span", null, took(t, entry.end - entry.start)),
       ),
       entry.text && kind !== "good" ? h("p", { class: "said" }, visible(entry.text)) : null,

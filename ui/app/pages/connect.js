@@ -126,25 +126,29 @@ function client(desk, clients, one) {
         one.detail ? h("span", { class: "meaning detail" }, t(one.state === "differs" ? "connect.starts" : "connect.because", { detail: one.detail })) : null,
         one.state === "unreadable" ? h("span", { class: "meaning path" }, one.files.join(t("list.separator"))) : null,
       ),
-      one.state === "connected" || one.state === "unreadable"
-        ? null
-        : button(desk, {
-            id: `connect-${one.name}`,
-            label: connectLabel,
-            kind: one.found ? "primary" : "plain",
-            order,
-            press: () => clients.plan(desk, one.name, "install"),
-            more: { "aria-label": `${connectLabel}: ${one.title}` },
-          }),
-      one.state === "not_connected" || one.state === "unreadable"
-        ? null
-        : button(desk, {
-            id: `disconnect-${one.name}`,
-            label: t("connect.disconnect"),
-            order,
-            press: () => clients.plan(desk, one.name, "uninstall"),
-            more: { "aria-label": `${t("connect.disconnect")}: ${one.title}` },
-          }),
+      h(
+        "div",
+        { class: "buttons" },
+        one.state === "connected" || one.state === "unreadable"
+          ? null
+          : button(desk, {
+              id: `connect-${one.name}`,
+              label: connectLabel,
+              kind: one.found ? "primary" : "plain",
+              order,
+              press: () => clients.plan(desk, one.name, "install"),
+              more: { "aria-label": `${connectLabel}: ${one.title}` },
+            }),
+        one.state === "not_connected" || one.state === "unreadable"
+          ? null
+          : button(desk, {
+              id: `disconnect-${one.name}`,
+              label: t("connect.disconnect"),
+              order,
+              press: () => clients.plan(desk, one.name, "uninstall"),
+              more: { "aria-label": `${t("connect.disconnect")}: ${one.title}` },
+            }),
+      ),
     ),
     shown ? change(desk, clients, shown) : null,
     desk.told(order),

@@ -8,6 +8,7 @@ import { h } from "../dom.js";
 import { Grant } from "../grant.js";
 import { forWhom, groupMeaning, groupName, reason, toolName } from "../names.js";
 import { button, remark, section } from "../parts.js";
+import { visible } from "../shown.js";
 import { clock, left } from "../time.js";
 
 /** @returns {import("../main.js").Page} */
@@ -28,9 +29,7 @@ function panel(desk, grant) {
   const off = control.state === "off";
   const empty = grant.empty(snapshot);
   const turn = () =>
-    off
-      ? desk.order("control", () => desk.bridge.call("authorize", grant.order(snapshot)))
-      : desk.order("control", () => desk.bridge.call("stop"));
+    off ? desk.order("control", () => desk.bridge.call("authorize", grant.order(snapshot))) : desk.stop("stop");
   return h(
     "section",
     { class: "panel", "data-state": control.state, "aria-labelledby": "state" },
@@ -57,6 +56,7 @@ function panel(desk, grant) {
     off ? h("div", { class: "before" }, grant.duration(desk)) : running(desk),
     off && empty ? h("p", { class: "hint" }, t("control.chooseSome")) : null,
     desk.told("control"),
+    desk.told("stop"),
   );
 }
 
@@ -74,7 +74,7 @@ function running(desk) {
   const { t, snapshot } = desk;
   const { control } = snapshot;
   const paused = control.state === "paused";
-  const order = (/** @type {"pause" | "resume" | "stop"} */ name) => () => desk.order("control", () => desk.bridge.call(name));
+  const order = (/** @type {"pause" | "resume"} */ name) => () => desk.order("control", () => desk.bridge.call(name));
   const extend = (/** @type {number} */ minutes) => () => desk.order("control", () => desk.bridge.call("extend", { minutes }));
   return [
     h(
@@ -106,7 +106,7 @@ function running(desk) {
       paused
         ? button(desk, { id: "resume", label: t("control.resume"), icon: "resume", kind: "primary", order: "control", press: order("resume") })
         : button(desk, { id: "pause", label: t("control.pause"), icon: "pause", order: "control", press: order("pause") }),
-      button(desk, { id: "stop", label: t("control.stop"), icon: "stop", kind: "danger", press: order("stop") }),
+      button(desk, { id: "stop", label: t("control.stop"), icon: "stop", kind: "danger", press: () => desk.stop("stop") }),
     ),
     h("p", { class: "key" }, t("control.stopKey", { key: snapshot.settings.stopKey }), " ", snapshot.settings.takeover ? t("control.takeover") : null),
   ];
@@ -119,7 +119,7 @@ export function acting(desk) {
   if (!snapshot.acting) return t("control.idle");
   return [
     h("span", { class: "pulse", "aria-hidden": "true" }),
-    h("strong", null, snapshot.acting.callerName),
+    h("strong", null, visible(snapshot.acting.callerName)),
     h("span", null, t("control.doing", { tool: toolName(t, snapshot.acting.tool) })),
   ];
 }

@@ -22,7 +22,11 @@ export function firstRun() {
     desk.order("examine", async () => {
       checks = await desk.bridge.call("examine");
     });
-  const finish = (/** @type {Desk} */ desk) => desk.order("finish", () => desk.bridge.call("finish_first_run"));
+  const finish = (/** @type {Desk} */ desk) =>
+    desk.order("finish", async () => {
+      await desk.bridge.call("finish_first_run");
+      location.hash = "control";
+    });
   /** @param {Desk} desk @param {number} to */
   const go = (desk, to) => {
     screen = to;
