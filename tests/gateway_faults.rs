@@ -17,8 +17,10 @@ fn place(number: u64) -> (u64, u64) {
 /// The witness must have seen nothing new for this long before its count is taken as the last.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// How often the gateway is killed, unless `DESKHAND_TEST_KILLS` says otherwise: 20 take minutes on a loaded machine.
-const KILLS: u64 = 5;
+/// How often the gateway is killed: as often as fits into the time, but not less than a few times. With
+/// `DESKHAND_TEST_KILLS` exactly so often, however long it takes.
+const KILLS: std::ops::RangeInclusive<u64> = 5..=20;
+const KILLS_WITHIN: Duration = Duration::from_secs(25);
 
 fn count_lines(desk: &Desk) -> HashMap<String, usize> {
     let mut counts = HashMap::new();
@@ -96,18 +98,23 @@ fn a_gateway_killed_again_and_again_under_load_clicks_nothing_twice() {
     let desk = Desk::start(dir.path(), &gateway);
     let agent = Agent::of(&gateway);
     let load = Load::start(&agent, 4);
-    let kills = std::env::var("DESKHAND_TEST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
-    for round in 0..kills {
+    let asked = std::env::var("DESKHAND_TEST_KILLS").ok().map(|text| text.parse::<u64>().unwrap());
+    let (least, most) = asked.map_or((*KILLS.start(), *KILLS.end()), |exactly| (exactly, exactly));
+    let began = Instant::now();
+    let mut kills = 0;
+    while kills < most && (kills < least || began.elapsed() < KILLS_WITHIN) {
         eventually("connected", PATIENCE, || agent.is_connected());
         let before = load.done.lock().unwrap().len();
         eventually("the load goes through", PATIENCE, || load.done.lock().unwrap().len() > before + 2);
         // The moment of the kill wanders through the life of a call.
-        std::thread::sleep(Duration::from_millis(13 * (round * 20 / kills)));
+        std::thread::sleep(Duration::from_millis(13 * (kills * 7 % 20)));
         gateway.crash_and_restart();
+        kills += 1;
     }
     eventually("connected", PATIENCE, || agent.is_connected());
     let done = load.judge(&desk);
     assert!(done > 2 * usize::try_from(kills).unwrap(), "{done}");
+    eprintln!("killed {kills} times in {:?}, {done} clicks done", began.elapsed());
 }
 
 #[test]

@@ -122,11 +122,16 @@ pub const PASSWORD: &str = "correct horse battery";
 
 impl Gateway {
     pub fn start(dir: &Path) -> Self {
+        Self::start_at(dir, "127.0.0.1")
+    }
+
+    /// At an address of this machine.
+    pub fn start_at(dir: &Path, address: &str) -> Self {
         let state = dir.join("gateway");
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = std::net::TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port();
         run(deskhand().args(["gateway", "user", "add", "ana", "--state-dir"]).arg(&state), PASSWORD);
         let token = run(deskhand().args(["gateway", "token", "show", "ana", "--state-dir"]).arg(&state), "").trim().to_owned();
-        let url = format!("http://127.0.0.1:{port}");
+        let url = format!("http://{address}:{port}");
         let process = Self::serve(&state, &url);
         Self { process, url, state, token }
     }
@@ -227,14 +232,18 @@ pub struct Desk {
 
 impl Desk {
     pub fn start(dir: &Path, gateway: &Gateway) -> Self {
+        Self::start_by(dir, gateway, deskhand())
+    }
+
+    /// With a worker that `command`, which is the program or leads to it, starts.
+    pub fn start_by(dir: &Path, gateway: &Gateway, mut command: Command) -> Self {
         let state = dir.join("worker");
         let token = dir.join("token");
         std::fs::write(&token, &gateway.token).unwrap();
-        let mut command = Command::new("Xvfb");
-        command.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-ac", "-noreset"]);
-        let mut server = Process::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut xvfb = Command::new("Xvfb");
+        xvfb.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-ac", "-noreset"]);
+        let mut server = Process::spawn(xvfb.stdout(Stdio::piped()).stderr(Stdio::null()));
         let display = format!(":{}", server.first_line().trim());
-        let mut command = deskhand();
         command.args(["serve", "--listen", "127.0.0.1:0", "--display", &display, "--authorize", "all", "--ready-json", "--gateway"]);
         command.arg(&gateway.url).arg("--gateway-token-file").arg(&token).arg("--state-dir").arg(&state).stdout(Stdio::piped());
         logging(&mut command, &dir.join("worker.log"));

@@ -126,8 +126,16 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// Logs go to stderr; `RUST_LOG` chooses, warnings by default.
 fn log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,deskhand=info".into());
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::fmt().with_env_filter(filter()).with_writer(std::io::stderr).try_init();
+}
+
+/// The same as JSON, one object a line.
+fn log_json() {
+    let _ = tracing_subscriber::fmt().json().flatten_event(true).with_env_filter(filter()).with_writer(std::io::stderr).try_init();
+}
+
+fn filter() -> tracing_subscriber::EnvFilter {
+    tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,deskhand=info".into())
 }
 
 fn give(at: &In, order: Order) -> Result<()> {
@@ -163,6 +171,10 @@ fn describe(control: &serde_json::Value) -> String {
 }
 
 fn gateway(command: Gateway) -> Result<()> {
+    if matches!(&command, Gateway::Server(command) if command.log_format() == deskhand_gateway::LogFormat::Json) {
+        // The first to be set is the one that holds.
+        log_json();
+    }
     let runtime = runtime()?;
     match command {
         Gateway::Server(command) => Ok(runtime.block_on(command.run(include_str!("../tools/tools.json"), &mut std::io::stdout()))?),

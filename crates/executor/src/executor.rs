@@ -72,7 +72,7 @@ pub struct Executor {
     shared: Arc<Shared>,
     source: Source,
     stop: CancellationToken,
-    task: Option<JoinHandle<()>>,
+    task: parking_lot::Mutex<Option<JoinHandle<()>>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -97,7 +97,7 @@ impl Executor {
         let stop = CancellationToken::new();
         let keeper = Keeper::new(Arc::clone(&shared), source.clone(), orders.clone(), sender, stop.clone());
         let task = tokio::spawn(keeper.run(inbox, authorised));
-        Self { status, orders, shared, source, stop, task: Some(task) }
+        Self { status, orders, shared, source, stop, task: parking_lot::Mutex::new(Some(task)) }
     }
 
     /// Starts one for a worker's dispatcher: sockets are up while its gate is authorised (or paused).
@@ -162,9 +162,10 @@ impl Executor {
     }
 
     /// Closes the sockets and waits until all is ended.
-    pub async fn stop(mut self) {
+    pub async fn stop(&self) {
         self.stop.cancel();
-        if let Some(task) = self.task.take() {
+        let task = self.task.lock().take();
+        if let Some(task) = task {
             let _ended = task.await;
         }
     }

@@ -1,23 +1,57 @@
-//! Notices that the network came back, so that a wait for the next try can end at once.
+//! Notices that the network came back or became another, so that a wait for the next try can end at once, and a socket
+//! that the change may have cut is asked for a sign of life.
 
 use std::time::Duration;
 
-/// How often the routes are looked at, and only while a wait is on.
+/// How often the routes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(700);
 
-/// Returns when the machine's routes differ from what they were at the call. Never returns where they cannot be read.
+/// Returns when the machine's routes or links differ from what they were at the call. Never returns where they cannot be
+/// read.
 pub(crate) async fn changed() {
-    let before = routes();
+    let mut watch = Watch::new();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        let now = routes();
-        if now.is_some() && now != before {
+        if watch.changed() {
             return;
         }
-        if now.is_none() {
-            std::future::pending::<()>().await;
-        }
     }
+}
+
+/// Remembers what the network looked like.
+#[derive(Debug)]
+pub(crate) struct Watch(Option<State>);
+
+impl Watch {
+    pub(crate) fn new() -> Self {
+        Self(state())
+    }
+
+    /// Whether it looks otherwise than at the last look.
+    pub(crate) fn changed(&mut self) -> bool {
+        let now = state();
+        let changed = now != self.0;
+        self.0 = now;
+        changed
+    }
+}
+
+type State = (Vec<String>, Vec<String>);
+
+/// Routes, and for each network device whether its cable or radio is up: a route outlives a lost carrier.
+fn state() -> Option<State> {
+    let routes = routes()?;
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut links: Vec<String> = entries
+        .filter_map(|entry| {
+            let state = std::fs::read_to_string(entry.path().join("operstate")).ok()?;
+            Some(format!("{} {}", entry.file_name().to_string_lossy(), state.trim()))
+        })
+        // Devices that come and go without a carrier of their own say nothing about the way to the gateway.
+        .filter(|link| link.ends_with(" up") || link.ends_with(" down"))
+        .collect();
+    links.sort();
+    Some((routes, links))
 }
 
 /// The routes without their use counters.

@@ -1,7 +1,8 @@
 //! What the way through the gateway costs. Run by `make bench`.
 //!
 //! The gateway is a process of its own (this program again). This process plays the agents, one real executor with a
-//! desk that does nothing, and thousands of idle stub executors. Prints one JSON line.
+//! desk that does nothing, a local endpoint with the same tool, and thousands of idle stub executors. The relay's overhead
+//! is what a call through the gateway takes longer than the same call at the local endpoint. Prints one JSON line.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,15 +16,18 @@ use clap::Parser;
 use deskhand_core::Caller;
 use deskhand_executor::{Address, Desk, DeskCall, Executor, Service, SocketState, Source, Token};
 use deskhand_gateway::{ServerKey, Store};
+use deskhand_mcp::{CallError, Content, Endpoint, EndpointConfig, Identity, Outcome, Server, Tokens, ToolInfo};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 const WARM_UP: usize = 500;
 const SINGLE: usize = 4_000;
 const CROWD: usize = 32;
 const CROWD_FOR: Duration = Duration::from_secs(5);
+const RELAY: &str = "/api/mcp/sse/agent";
 const IDLE: (usize, usize) = (10, 5_000);
 
 #[derive(Parser)]
@@ -49,6 +53,32 @@ impl Desk for NoOp {
     async fn gone(&self, _caller: &Caller) {}
 }
 
+/// The same tool at a local endpoint.
+struct Local;
+
+#[async_trait]
+impl deskhand_mcp::Service for Local {
+    fn identity(&self) -> Identity {
+        Identity { name: "bench".into(), title: "bench".into(), version: "0".into(), instructions: None }
+    }
+    async fn tools(&self, _caller: &deskhand_mcp::Caller) -> Vec<ToolInfo> {
+        Vec::new()
+    }
+    async fn call(&self, _call: deskhand_mcp::Call) -> Result<Outcome, CallError> {
+        Ok(Outcome { content: vec![Content::Text("{\"ok\":true}".into())], structured: None, is_error: false })
+    }
+}
+
+/// Serves [`Local`] as the worker serves its tools; its host.
+async fn serve_locally(token: &str) -> Result<String> {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let host = listener.local_addr()?.to_string();
+    let endpoint = Endpoint::new(Arc::new(Local), EndpointConfig::default())?;
+    let server = Server::new(endpoint, Arc::new(Tokens::new([("bench", token)])));
+    tokio::spawn(server.serve(listener, CancellationToken::new()));
+    Ok(host)
+}
+
 /// One keep-alive connection of an agent, with as little of a client as possible.
 struct Agent {
     stream: TcpStream,
@@ -57,10 +87,10 @@ struct Agent {
 }
 
 impl Agent {
-    async fn connect(host: &str, token: &str, tool: &str) -> Result<Self> {
+    async fn connect(host: &str, path: &str, token: &str, tool: &str) -> Result<Self> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {}}}).to_string();
         let head = format!(
-            "POST /api/mcp/sse/agent HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let stream = TcpStream::connect(host).await?;
@@ -91,8 +121,8 @@ fn percentiles(mut times: Vec<Duration>) -> (f64, f64) {
     (at(0.50), at(0.99))
 }
 
-async fn one_by_one(host: &str, token: &str, tool: &str) -> Result<(f64, f64)> {
-    let mut agent = Agent::connect(host, token, tool).await?;
+async fn one_by_one(host: &str, path: &str, token: &str, tool: &str) -> Result<(f64, f64)> {
+    let mut agent = Agent::connect(host, path, token, tool).await?;
     for _ in 0..WARM_UP {
         agent.call().await?;
     }
@@ -111,7 +141,7 @@ async fn crowd(host: &str, token: &str) -> Result<f64> {
         .map(|_| {
             let (host, token) = (host.to_owned(), token.to_owned());
             tokio::spawn(async move {
-                let mut agent = Agent::connect(&host, &token, "computer_nothing").await?;
+                let mut agent = Agent::connect(&host, RELAY, &token, "computer_nothing").await?;
                 let mut calls = 0_u64;
                 while began.elapsed() < CROWD_FOR {
                     agent.call().await?;
@@ -222,8 +252,10 @@ async fn measure() -> Result<Value> {
     let executor = Executor::start(Arc::new(NoOp), source, authorised, changes);
     executor.watch().wait_for(|status| matches!(status.computer, SocketState::Connected { .. })).await?;
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let direct = one_by_one(&host, last, "picoaide_user_info").await?;
-    let relayed = one_by_one(&host, last, "computer_nothing").await?;
+    let local = serve_locally(last).await?;
+    let direct = one_by_one(&local, "/mcp", last, "computer_nothing").await?;
+    let own = one_by_one(&host, RELAY, last, "picoaide_user_info").await?;
+    let relayed = one_by_one(&host, RELAY, last, "computer_nothing").await?;
     let per_second = crowd(&host, last).await?;
     let idle = idle(&host, gateway.0.id(), others).await?;
     executor.stop().await;
@@ -231,6 +263,7 @@ async fn measure() -> Result<Value> {
     std::fs::remove_dir_all(&dir)?;
     Ok(json!({
         "direct_us": {"p50": direct.0, "p99": direct.1},
+        "gateways_own_tool_us": {"p50": own.0, "p99": own.1},
         "relayed_us": {"p50": relayed.0, "p99": relayed.1},
         "overhead_us": {"p50": relayed.0 - direct.0, "p99": relayed.1 - direct.1},
         "calls_per_second": per_second,

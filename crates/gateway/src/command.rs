@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use crate::error::{GatewayError, Result};
 use crate::keys::ServerKey;
-use crate::settings::{Place, Serve};
+use crate::settings::{LogFormat, Place, Serve};
 use crate::store::{Folder, Store};
 use crate::upstream::ServerSpec;
 
@@ -174,6 +174,15 @@ pub enum FolderCommand {
 }
 
 impl Command {
+    /// The form of the log that was asked for.
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        match self {
+            Self::Serve(args) => args.serve.log_format,
+            _ => LogFormat::Text,
+        }
+    }
+
     /// Runs the command; what it prints goes to `out`. `tools` is the generated tool list.
     ///
     /// # Errors

@@ -34,6 +34,6 @@ pub use hub::{CALL_TIMEOUT, Hub, HubLimits, Service};
 pub use keys::ServerKey;
 pub use password::hash as hash_password;
 pub use server::{Ready, Running, start};
-pub use settings::{Place, Serve};
+pub use settings::{LogFormat, Place, Serve};
 pub use store::{Folder, Store};
 pub use upstream::ServerSpec;

@@ -100,7 +100,9 @@ async fn shared_folders(gateway: &Gateway, user: &str) -> Result<Value> {
 
 fn text<'a>(arguments: &'a Value, name: &str) -> Result<&'a str> {
     let value = arguments.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-    value.ok_or_else(|| GatewayError::Invalid(format!("the argument {name:?} is missing or no text")))
+    // PostgreSQL keeps no NUL in a text.
+    let value = value.filter(|text| !text.contains('\0'));
+    value.ok_or_else(|| GatewayError::Invalid(format!("the argument {name:?} is missing, no text, or holds a NUL")))
 }
 
 async fn cron_create(gateway: &Gateway, user: &str, arguments: &Value) -> Result<Value> {

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,9 +11,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use crate::cron::Webhook;
@@ -30,7 +31,7 @@ use crate::hub::{Close, HubLimits};
 use crate::keys::ServerKey;
 use crate::settings::{Place, Serve};
 use crate::store::Store;
-use crate::web::{self, PeerAddress};
+use crate::web::{self, Front, PeerAddress};
 
 /// A request's head must be complete within this; hyper closes the connection otherwise.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
@@ -95,7 +96,13 @@ pub async fn start(place: &Place, serve: &Serve, tools: &'static str) -> Result<
         );
     }
     let url = serve.public_url.clone().unwrap_or_else(|| format!("{}://{address}", if tls.is_some() { "https" } else { "http" }));
-    let router = web::router(Arc::clone(&gateway), serve.public_url.as_deref(), tls.is_some());
+    let front = Front {
+        public_url: serve.public_url.as_deref(),
+        tls: tls.is_some(),
+        loopback: address.ip().is_loopback(),
+        behind_proxy: serve.behind_proxy,
+    };
+    let router = web::router(Arc::clone(&gateway), front);
     let closing = CancellationToken::new();
     let door = Door { router, tls, gateway: Arc::clone(&gateway), closing: closing.clone() };
     let accepting = tokio::spawn(door.accept(listener, serve.max_connections));
@@ -153,7 +160,7 @@ struct Door {
 impl Door {
     async fn accept(self, listener: TcpListener, most: usize) {
         let places = Arc::new(Semaphore::new(most));
-        let graceful = GracefulShutdown::new();
+        let open = TaskTracker::new();
         let door = Arc::new(self);
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
@@ -169,32 +176,33 @@ impl Door {
                 },
                 () = door.closing.cancelled() => break,
             };
-            let (watcher, door) = (graceful.watcher(), Arc::clone(&door));
-            tokio::spawn(async move {
+            let door = Arc::clone(&door);
+            open.spawn(async move {
                 door.gateway.metrics.connections.fetch_add(1, Ordering::Relaxed);
-                door.serve(stream, peer, watcher).await;
+                door.serve(stream, peer).await;
                 door.gateway.metrics.connections.fetch_sub(1, Ordering::Relaxed);
                 drop(place);
             });
         }
         drop(listener);
-        let _late = timeout(DRAIN, graceful.shutdown()).await;
+        open.close();
+        let _late = timeout(DRAIN, open.wait()).await;
     }
 
-    async fn serve(&self, stream: TcpStream, peer: SocketAddr, watcher: hyper_util::server::graceful::Watcher) {
+    async fn serve(&self, stream: TcpStream, peer: SocketAddr) {
         // Small frames must not wait for each other.
         let _unsupported = stream.set_nodelay(true);
         match &self.tls {
-            None => self.speak(stream, peer, watcher).await,
+            None => self.speak(stream, peer).await,
             Some(tls) => match timeout(HANDSHAKE_WITHIN, tls.accept(stream)).await {
-                Ok(Ok(stream)) => self.speak(stream, peer, watcher).await,
+                Ok(Ok(stream)) => self.speak(stream, peer).await,
                 Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
                 Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
             },
         }
     }
 
-    async fn speak<S>(&self, stream: S, peer: SocketAddr, watcher: hyper_util::server::graceful::Watcher)
+    async fn speak<S>(&self, stream: S, peer: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -207,11 +215,20 @@ impl Door {
                 Ok::<_, Infallible>(response)
             }
         });
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
-        builder.http2().timer(TokioTimer::new()).max_concurrent_streams(128);
-        let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        if let Err(error) = watcher.watch(connection).await {
+        // HTTP/1.1 alone: WebSockets need it, and a peer that says nothing at all must run into the time limit, which
+        // guessing the version from its first bytes has none for.
+        let mut builder = Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(64 << 10);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.closing.cancelled() => {
+                // The request in hand is answered, and no other taken.
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
             tracing::debug!(%peer, %error, "connection ended");
         }
     }

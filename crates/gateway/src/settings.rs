@@ -13,6 +13,8 @@ pub struct Place {
     pub state_dir: Option<PathBuf>,
     /// sqlite://PATH or postgres://USER@HOST/NAME; default: gateway.db in the state folder. A password belongs into
     /// PGPASSFILE, or the whole URL into the variable DESKHAND_GATEWAY_DATABASE: command lines can be read by others.
+    /// PostgreSQL over TLS: ?sslmode=verify-full, with &sslrootcert=FILE for an own CA; without sslmode TLS is used when
+    /// the server offers it, unchecked.
     #[arg(long, value_name = "URL", global = true)]
     pub database: Option<String>,
 }
@@ -44,6 +46,16 @@ impl Place {
     }
 }
 
+/// The form of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
 /// Options of `serve`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Serve {
@@ -53,6 +65,9 @@ pub struct Serve {
     /// How clients reach this gateway, e.g. https://desk.example.org; default: from each request's Host header.
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
+    /// A proxy in front sets X-Forwarded-For: tries to sign in are counted by the client it names, not by the proxy.
+    #[arg(long, requires = "public_url")]
+    pub behind_proxy: bool,
     /// Certificate chain (PEM) to serve TLS with.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
@@ -74,6 +89,9 @@ pub struct Serve {
     /// TCP connections at once.
     #[arg(long, value_name = "N", default_value_t = 30_000)]
     pub max_connections: usize,
+    /// What the log on stderr looks like; json is one object a line. RUST_LOG chooses what is logged.
+    #[arg(long, value_enum, default_value_t)]
+    pub log_format: LogFormat,
     /// Print one JSON line on stdout when requests are accepted.
     #[arg(long)]
     pub ready_json: bool,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deskhand_core::{Caller, DEADLINE};
@@ -44,6 +45,7 @@ pub(crate) struct Calls<'a> {
     cancel: CancellationToken,
     book: Arc<Mutex<Book>>,
     connected: Moment,
+    used: AtomicBool,
 }
 
 impl<'a> Calls<'a> {
@@ -55,11 +57,16 @@ impl<'a> Calls<'a> {
         cancel: CancellationToken,
     ) -> Self {
         let caller = Caller::gateway(&target.address.host(), target.token.user());
-        Self { shared, caller, service, out, cancel, book: Arc::default(), connected: Moment::now() }
+        Self { shared, caller, service, out, cancel, book: Arc::default(), connected: Moment::now(), used: AtomicBool::new(false) }
     }
 
     pub(crate) fn caller(&self) -> Caller {
         self.caller.clone()
+    }
+
+    /// Whether any call was taken: the gateway works, then.
+    pub(crate) fn were_any(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
     }
 
     /// The gateway said hello, at `now_ms` on its clock. It did so after we connected: that bounds the difference of
@@ -146,6 +153,7 @@ impl<'a> Calls<'a> {
             }
             book.running.insert(call.id, (cancel.clone(), Moment(now.0 + allowance)));
         }
+        self.used.store(true, Ordering::Relaxed);
         let deadline = arrived + allowance;
         let desk_call = DeskCall { caller: self.caller.clone(), tool: call.tool.clone(), params: call.params, arrived, deadline, cancel };
         let errand = Errand {

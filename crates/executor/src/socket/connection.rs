@@ -19,12 +19,13 @@ use super::{Ended, Shared, Socket, Target};
 use crate::address::Service;
 use crate::clock::{Lateness, Moment};
 use crate::frames::{self, Incoming};
+use crate::network;
 
 /// We ping this often.
 const PING_EVERY: Duration = Duration::from_secs(12);
 /// A gateway from which nothing came for this long is gone (45 s is the promise).
 const SILENCE: Duration = Duration::from_secs(38);
-/// After the machine slept, the other end gets this long to show a sign of life.
+/// After the machine slept or its network changed, the other end gets this long to show a sign of life.
 const AFTER_SLEEP: Duration = Duration::from_secs(8);
 /// The reading task looks at the clock this often.
 const TICK: Duration = Duration::from_secs(1);
@@ -40,8 +41,8 @@ pub(crate) struct Outgoing {
     pub(crate) of: Option<(String, bool)>,
 }
 
-/// Serves the socket until one side ends it. All its calls are cancelled then.
-pub(crate) async fn serve(socket: Socket, shared: &Shared, target: &Target, service: Service, stop: &CancellationToken) -> Ended {
+/// Serves the socket until one side ends it, and says whether any call came over it. All its calls are cancelled then.
+pub(crate) async fn serve(socket: Socket, shared: &Shared, target: &Target, service: Service, stop: &CancellationToken) -> (Ended, bool) {
     let kernel = kernel_side(&socket);
     let (mut sink, stream) = socket.split();
     let (out, mut queue) = mpsc::channel(QUEUE);
@@ -70,7 +71,7 @@ pub(crate) async fn serve(socket: Socket, shared: &Shared, target: &Target, serv
     if service == Service::Computer {
         shared.desk.gone(&calls.caller()).await;
     }
-    ended
+    (ended, calls.were_any())
 }
 
 /// Says hello first, and again whenever the list of tools changed.
@@ -97,6 +98,7 @@ async fn read(mut stream: SplitStream<Socket>, kernel: Option<OwnedFd>, calls: &
     let mut lateness = Lateness::new(began);
     let mut heard = began;
     let mut pinged = began;
+    let mut network = network::Watch::new();
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -108,6 +110,11 @@ async fn read(mut stream: SplitStream<Socket>, kernel: Option<OwnedFd>, calls: &
                     tracing::info!(seconds = gap.as_secs(), "this machine slept or this process was stopped");
                     calls.expire(now);
                     heard = heard.max(Moment(now.0.saturating_sub(SILENCE - AFTER_SLEEP)));
+                    ping(out);
+                }
+                if network.changed() {
+                    // The way to the gateway may be another one now, on which nothing of this socket arrives any more.
+                    heard = heard.min(Moment(now.0.saturating_sub(SILENCE - AFTER_SLEEP)));
                     ping(out);
                 }
                 if now.since(heard) > SILENCE {

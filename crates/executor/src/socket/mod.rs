@@ -25,7 +25,7 @@ use crate::secret::Token;
 
 /// Connecting, TLS and handshake together may take this long.
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
-/// A connection that held this long makes the next wait short again: long enough that a gateway which accepts and drops is
+/// A connection that held this long, or over which a call came, makes the next wait short again: long enough that a gateway which accepts and drops is
 /// not hammered, short enough that one which restarts is found at once.
 const HELD: Duration = Duration::from_secs(2);
 /// A try that was given up while the gateway was frozen may still reach it when it wakes, and take the place of the one that
@@ -95,25 +95,31 @@ pub(crate) async fn keep(
     loop {
         tries += 1;
         tell(Event::Connecting { tries });
-        let ended = tokio::select! {
-            connected = connect(target, service) => match connected {
-                Ok(socket) => {
-                    tell(Event::Connected);
-                    tries = 0;
-                    let began = Instant::now();
-                    let ended = connection::serve(socket, shared, target, service, stop).await;
-                    if began.elapsed() >= HELD {
-                        backoff.reset();
-                    }
-                    ended
+        let tried = tokio::select! {
+            connected = connect(target, service) => connected,
+            // A try over a network that is no more only fails when its time is over: the new one is tried instead.
+            () = network::changed() => {
+                backoff.reset();
+                Err(Ended::Silent(format!("{} could not be reached: the network changed meanwhile", target.address)))
+            }
+            () = stop.cancelled() => Err(Ended::Stopped),
+        };
+        let ended = match tried {
+            Ok(socket) => {
+                tell(Event::Connected);
+                tries = 0;
+                let began = Instant::now();
+                let (ended, used) = connection::serve(socket, shared, target, service, stop).await;
+                if used || began.elapsed() >= HELD {
+                    backoff.reset();
                 }
-                Err(Ended::Silent(why)) => {
-                    given_up = Some(Instant::now());
-                    Ended::Lost(why)
-                }
-                Err(ended) => ended,
-            },
-            () = stop.cancelled() => Ended::Stopped,
+                ended
+            }
+            Err(Ended::Silent(why)) => {
+                given_up = Some(Instant::now());
+                Ended::Lost(why)
+            }
+            Err(ended) => ended,
         };
         tracing::debug!(service = service.name(), ?ended, "gateway socket ended");
         match ended {

@@ -23,6 +23,8 @@ pub(crate) const PING_EVERY: Duration = Duration::from_secs(30);
 const PONG_WITHIN: Duration = Duration::from_secs(12);
 /// A frame that cannot be written for this long: the peer does not read any more.
 const WRITE_WITHIN: Duration = Duration::from_secs(20);
+/// A peer that is told goodbye gets this long to read it.
+const GOODBYE_WITHIN: Duration = Duration::from_secs(3);
 /// Largest message from an executor, in bytes: a 10 MB result passes, memory stays bounded.
 const LARGEST: usize = 32 << 20;
 
@@ -63,22 +65,45 @@ async fn refuse(mut socket: WebSocket) {
 
 /// Serves the socket until one side ends it; says why in words.
 async fn run(socket: WebSocket, link: &Link, frames: mpsc::Receiver<Outgoing>, hub: &Hub, catalogue: &Catalogue) -> &'static str {
-    let (mut sink, stream) = socket.split();
+    let (mut sink, mut stream) = socket.split();
     let heard = Notify::new();
-    let why = tokio::select! {
-        why = read(stream, link, hub, catalogue, &heard) => return why,
+    let (code, reason) = tokio::select! {
+        ended = read(&mut stream, link, hub, catalogue, &heard) => match ended {
+            End::Gone(why) => return why,
+            End::Broken(code, why) => (code, why),
+        },
         why = write(&mut sink, link, frames) => return why,
-        () = watch_silence(link, &heard) => "no answer to a ping",
-        close = link.closed() => {
-            let frame = CloseFrame { code: close.code(), reason: close.reason().into() };
-            let _gone = timeout(Duration::from_secs(2), sink.send(Message::Close(Some(frame)))).await;
-            close.reason()
-        }
+        () = watch_silence(link, &heard) => return "no answer to a ping",
+        close = link.closed() => (close.code(), close.reason()),
     };
-    why
+    // Nobody may begin to wait for an answer from it while it says goodbye.
+    hub.deregister(link);
+    link.end();
+    goodbye(&mut sink, &mut stream, code, reason).await;
+    reason
 }
 
-async fn read(mut stream: SplitStream<WebSocket>, link: &Link, hub: &Hub, catalogue: &Catalogue, heard: &Notify) -> &'static str {
+/// Tells why, and reads on until the peer has read it: closing a connection in which something is unread would tear it
+/// down at once, and the peer would take a replacement for a fault of the network.
+async fn goodbye(sink: &mut SplitSink<WebSocket, Message>, stream: &mut SplitStream<WebSocket>, code: u16, reason: &'static str) {
+    let frame = CloseFrame { code, reason: reason.into() };
+    let told = async {
+        if sink.send(Message::Close(Some(frame))).await.is_ok() {
+            while let Some(Ok(_)) = stream.next().await {}
+        }
+    };
+    let _gone = timeout(GOODBYE_WITHIN, told).await;
+}
+
+/// How reading ended.
+enum End {
+    /// There is nobody to tell anything.
+    Gone(&'static str),
+    /// The peer broke the rules of the protocol, and is told with that close code.
+    Broken(u16, &'static str),
+}
+
+async fn read(stream: &mut SplitStream<WebSocket>, link: &Link, hub: &Hub, catalogue: &Catalogue, heard: &Notify) -> End {
     while let Some(message) = stream.next().await {
         heard.notify_one();
         match message {
@@ -95,15 +120,27 @@ async fn read(mut stream: SplitStream<WebSocket>, link: &Link, hub: &Hub, catalo
                 }
                 Incoming::Noise => tracing::debug!(user = link.user(), bytes = text.len(), "frame ignored"),
             },
-            Ok(Message::Close(_)) => return "closed by the executor",
+            Ok(Message::Close(_)) => return End::Gone("closed by the executor"),
             Ok(_) => {}
             Err(error) => {
                 tracing::debug!(user = link.user(), %error, "socket failed");
-                return "the connection failed";
+                return broken(&error);
             }
         }
     }
-    "the connection ended"
+    End::Gone("the connection ended")
+}
+
+/// The close code that says what the peer did wrong.
+fn broken(error: &axum::Error) -> End {
+    use tungstenite::Error;
+    match std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
+        Some(Error::Capacity(_)) => End::Broken(1009, "a frame was larger than 32 MiB"),
+        Some(Error::Utf8(_)) => End::Broken(1007, "a text frame was not UTF-8"),
+        Some(Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake)) => End::Gone("the connection failed"),
+        Some(Error::Protocol(_)) => End::Broken(1002, "a frame broke the WebSocket protocol"),
+        _ => End::Gone("the connection failed"),
+    }
 }
 
 async fn write(sink: &mut SplitSink<WebSocket, Message>, link: &Link, mut frames: mpsc::Receiver<Outgoing>) -> &'static str {

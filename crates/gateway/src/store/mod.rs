@@ -18,7 +18,7 @@ use sqlx::any::AnyPoolOptions;
 pub(crate) use cron::CronRow;
 pub use folders::Folder;
 pub(crate) use servers::ServerRow;
-pub(crate) use users::User;
+pub(crate) use users::{User, check_name};
 
 use crate::error::{GatewayError, Result};
 

@@ -73,11 +73,14 @@ impl Store {
         }
     }
 
-    /// The user of that name, if any.
+    /// The user of that name, if any. What cannot be a name is not asked for: a database may refuse the text itself.
     ///
     /// # Errors
     /// `Database`.
     pub async fn user(&self, name: &str) -> Result<Option<User>> {
+        if check_name("user", name).is_err() {
+            return Ok(None);
+        }
         Ok(sqlx::query_as("SELECT name, password, superadmin, generation, created_ms FROM users WHERE name = $1")
             .bind(name)
             .fetch_optional(&self.pool)

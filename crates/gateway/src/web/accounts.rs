@@ -7,12 +7,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::{PeerAddress, Shared, Web, error_response, failure, success};
 use crate::access::{COOKIE, session_cookie};
 use crate::password;
-use crate::store::User;
+use crate::store::{User, check_name};
 
 /// A session lasts this long, in milliseconds.
 const SESSION_MS: i64 = 12 * 3_600_000;
@@ -51,46 +53,74 @@ pub(super) async fn session(
 }
 
 async fn sign_in(web: &Web, peer: std::net::SocketAddr, headers: &HeaderMap, sent: Sent, page: bool) -> Response {
-    if let Some(response) = web.foreign_origin(headers) {
-        return response;
-    }
     let Ok(Form(Credentials { username, password })) = sent else {
         return failure(StatusCode::BAD_REQUEST, "send the form fields username and password");
     };
     if username.is_empty() || password.is_empty() {
         return failure(StatusCode::BAD_REQUEST, "user name and password must not be empty");
     }
-    if let Some(wait) = web.by_address.wait(&peer.ip()).or_else(|| web.by_name.wait(&username)) {
-        let seconds = wait.as_secs() + 1;
-        let mut response = failure(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong passwords; try again in {seconds} s"));
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        return response;
+    let from = network_of(web.client_address(peer, headers));
+    if let Err(wait) = web.by_address.begin(&from) {
+        return too_many(wait);
+    }
+    // What cannot be a name is nobody's: it is not kept, however long it is.
+    let name = check_name("user", &username).is_ok().then(|| username.clone());
+    if let Some(name) = &name
+        && let Err(wait) = web.by_name.begin(name)
+    {
+        web.by_address.give_back(&from);
+        return too_many(wait);
     }
     match check(web, &username, password).await {
-        Err(error) => error_response(&error),
-        Ok(None) => {
-            web.by_address.fail(&peer.ip());
-            web.by_name.fail(&username);
+        Err(error) => {
+            web.by_address.give_back(&from);
+            name.iter().for_each(|name| web.by_name.give_back(name));
+            error_response(&error)
+        }
+        Ok(Checked { user, right: false }) => {
             web.gateway.metrics.refused_logins.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(user = username, peer = %peer.ip(), "sign-in refused");
+            // A name that nobody has may be a password, typed into the wrong field.
+            let user = user.map_or_else(|| "nobody".to_owned(), |user| user.name);
+            tracing::warn!(user, peer = %from, "sign-in refused");
             failure(StatusCode::UNAUTHORIZED, "wrong user name or password")
         }
-        Ok(Some(user)) if user.is_superadmin() && !page => {
-            web.gateway.metrics.refused_logins.fetch_add(1, Ordering::Relaxed);
-            failure(StatusCode::FORBIDDEN, "a superadmin cannot sign in as a worker; use an ordinary user")
-        }
-        Ok(Some(user)) => {
-            web.by_address.succeed(&peer.ip());
-            web.by_name.succeed(&username);
+        Ok(Checked { user: Some(user), right: true }) => {
+            web.by_address.give_back(&from);
+            web.by_name.succeed(&user.name);
+            if user.is_superadmin() && !page {
+                web.gateway.metrics.refused_logins.fetch_add(1, Ordering::Relaxed);
+                return failure(StatusCode::FORBIDDEN, "a superadmin cannot sign in as a worker; use an ordinary user");
+            }
             begin(web, &user).await
         }
+        Ok(Checked { user: None, right: true }) => failure(StatusCode::UNAUTHORIZED, "wrong user name or password"),
     }
 }
 
-async fn check(web: &Web, name: &str, password: String) -> crate::Result<Option<User>> {
+fn too_many(wait: Duration) -> Response {
+    let seconds = wait.as_secs() + 1;
+    let mut response = failure(StatusCode::TOO_MANY_REQUESTS, format!("too many wrong passwords; try again in {seconds} s"));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+/// Whom tries count for: one machine commonly has a whole /64 of IPv6.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
+        v4 => v4,
+    }
+}
+
+struct Checked {
+    user: Option<User>,
+    right: bool,
+}
+
+async fn check(web: &Web, name: &str, password: String) -> crate::Result<Checked> {
     let user = web.gateway.store.user(name).await?;
     let right = password::verify(password, user.as_ref().map(|user| user.password_hash.clone())).await?;
-    Ok(user.filter(|_| right))
+    Ok(Checked { user, right })
 }
 
 async fn begin(web: &Web, user: &User) -> Response {
@@ -116,9 +146,6 @@ fn set_cookie(web: &Web, response: &mut Response, value: &str, seconds: i64) {
 
 /// `DELETE /api/session`.
 pub(super) async fn sign_out(State(web): Shared, headers: HeaderMap) -> Response {
-    if let Some(response) = web.foreign_origin(&headers) {
-        return response;
-    }
     if let Some(cookie) = session_cookie(&headers)
         && let Err(error) = web.gateway.store.end_session(cookie).await
     {
@@ -154,9 +181,6 @@ pub(super) async fn token(State(web): Shared, headers: HeaderMap) -> Response {
 
 /// `DELETE /api/mcp/token`: the signed-in user's own token is reset; the answer has the new one.
 pub(super) async fn reset_token(State(web): Shared, headers: HeaderMap) -> Response {
-    if let Some(response) = web.foreign_origin(&headers) {
-        return response;
-    }
     let user = match web.signed_in(&headers).await {
         Ok(user) => user,
         Err(response) => return response,

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod admin;
+mod guard;
 mod legacy;
 mod modern;
 mod page;
@@ -12,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::{self, Next};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
@@ -34,6 +35,10 @@ pub(crate) struct Web {
     /// How clients reach us, without a trailing slash, if configured.
     public_url: Option<String>,
     tls: bool,
+    /// We listen on loopback and no other address is configured: only this machine's names lead here.
+    loopback_only: bool,
+    /// A proxy in front names the client in X-Forwarded-For.
+    behind_proxy: bool,
     streams: legacy::Streams,
     by_address: Throttle<std::net::IpAddr>,
     by_name: Throttle<String>,
@@ -45,12 +50,27 @@ type Shared = State<Arc<Web>>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerAddress(pub(crate) std::net::SocketAddr);
 
+/// How clients reach the gateway.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Front<'a> {
+    /// The configured address, if any.
+    pub(crate) public_url: Option<&'a str>,
+    /// The gateway itself speaks TLS.
+    pub(crate) tls: bool,
+    /// It listens on a loopback address.
+    pub(crate) loopback: bool,
+    /// A proxy in front names the client in X-Forwarded-For.
+    pub(crate) behind_proxy: bool,
+}
+
 /// All routes of `gateway`.
-pub(crate) fn router(gateway: Arc<Gateway>, public_url: Option<&str>, tls: bool) -> Router {
+pub(crate) fn router(gateway: Arc<Gateway>, front: Front<'_>) -> Router {
     let web = Arc::new(Web {
         gateway: Arc::clone(&gateway),
-        public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
-        tls,
+        public_url: front.public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        tls: front.tls,
+        loopback_only: front.loopback && !front.tls && front.public_url.is_none(),
+        behind_proxy: front.behind_proxy,
         streams: legacy::Streams::default(),
         by_address: Throttle::new(30, Duration::from_secs(300)),
         by_name: Throttle::new(10, Duration::from_secs(300)),
@@ -71,20 +91,21 @@ pub(crate) fn router(gateway: Arc<Gateway>, public_url: Option<&str>, tls: bool)
         .route("/api/browser/ws", get(sockets::browser))
         .route("/api/mcp/sse/{service}", get(legacy::stream).post(legacy::message))
         .merge(modern::routes(&web))
+        .fallback(no_route)
+        .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard))
+        .layer(middleware::from_fn_with_state(Arc::clone(&web), guard::guard))
         .with_state(web)
 }
 
-/// Counts requests and sets the headers every answer has.
-async fn guard(State(web): Shared, request: Request, next: Next) -> Response {
-    web.gateway.metrics.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response
+/// A path that is not there, in the shape of every other refusal.
+async fn no_route() -> Response {
+    failure(StatusCode::NOT_FOUND, "there is no such path on this gateway")
+}
+
+/// A method that this path does not take.
+async fn no_method() -> Response {
+    failure(StatusCode::METHOD_NOT_ALLOWED, "this path does not take that method")
 }
 
 impl Web {
@@ -113,17 +134,6 @@ impl Web {
     /// Whether cookies may travel over TLS only.
     fn is_secure(&self) -> bool {
         self.tls || self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
-    }
-
-    /// Refuses what another site's page sends with this site's cookie: an Origin that is not our own.
-    fn foreign_origin(&self, headers: &HeaderMap) -> Option<Response> {
-        let origin = headers.get(header::ORIGIN)?;
-        let origin = origin.to_str().unwrap_or_default();
-        let own = |base: &str| url::Url::parse(base).is_ok_and(|url| url.origin().ascii_serialization() == origin);
-        if own(&self.base_url(headers)) {
-            return None;
-        }
-        Some(failure(StatusCode::FORBIDDEN, "this request came from another site's page"))
     }
 }
 

@@ -83,6 +83,7 @@ impl Endpoints {
             sessions: 2_000,
             bare: 4_096,
             streams: 4_096,
+            requests: 4_096,
             body_limit: LARGEST_BODY,
             ..EndpointConfig::default()
         };

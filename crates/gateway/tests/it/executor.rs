@@ -322,8 +322,8 @@ async fn tls_with_an_own_authority() {
     house.stop().await;
 }
 
-/// Paths of a CA, and of a certificate for localhost with its key.
-fn certificates(dir: &std::path::Path) -> (String, (String, String)) {
+/// Paths of a CA, and of a certificate for this machine with its key.
+pub fn certificates(dir: &std::path::Path) -> (String, (String, String)) {
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -331,7 +331,7 @@ fn certificates(dir: &std::path::Path) -> (String, (String, String)) {
     let ca = params.self_signed(&ca_key).unwrap();
     let issuer = Issuer::new(params, ca_key);
     let key = KeyPair::generate().unwrap();
-    let leaf = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let leaf = CertificateParams::new(vec!["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
     let write = |name: &str, text: String| {
         let path = dir.join(name);
         std::fs::write(&path, text).unwrap();

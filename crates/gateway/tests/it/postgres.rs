@@ -16,6 +16,8 @@ fn programs() -> Option<PathBuf> {
 struct Cluster {
     bin: PathBuf,
     data: PathBuf,
+    /// Of the certificate that the server shows.
+    ca: String,
     _dir: tempfile::TempDir,
 }
 
@@ -45,7 +47,15 @@ impl Cluster {
             .status()
             .unwrap();
         assert!(made.success(), "initdb");
-        let options = format!("-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off");
+        let (ca, (certificate, key)) = crate::executor::certificates(dir.path());
+        let made = Command::new("chmod").args(["600", &key]).status().unwrap();
+        assert!(made.success());
+        if rustix::process::geteuid().is_root() {
+            assert!(Command::new("chown").args(["postgres", &key, &certificate]).status().unwrap().success());
+        }
+        let options = format!(
+            "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c ssl=on -c ssl_cert_file={certificate} -c ssl_key_file={key}"
+        );
         let started = as_postgres(&bin.join("pg_ctl"))
             .args(["-w", "-t", "60", "-o", &options, "-l"])
             .arg(dir.path().join("log"))
@@ -56,7 +66,7 @@ impl Cluster {
             .status()
             .unwrap();
         assert!(started.success(), "pg_ctl start");
-        Self { bin, data, _dir: dir }
+        Self { bin, data, ca, _dir: dir }
     }
 }
 
@@ -102,5 +112,23 @@ async fn users_tokens_grants_and_cron_live_in_postgresql() {
     assert_eq!(house.token("ana").await, token);
     house.gateway().store.remove_user("ana").await.unwrap();
     house.stop().await;
+    over_tls(port, &cluster.ca).await;
     tokio::task::spawn_blocking(move || drop(cluster)).await.unwrap();
+}
+
+/// Encrypted when asked for, checked against an own CA, and refused against another.
+async fn over_tls(port: u16, ca: &str) {
+    let url = |rest: &str| format!("postgres://deskhand:hush@127.0.0.1:{port}/postgres?{rest}");
+    for rest in ["sslmode=require".to_owned(), format!("sslmode=verify-full&sslrootcert={ca}")] {
+        let house = House::with(&["--database", &url(&rest)]).await;
+        house.user("tls").await;
+        house.gateway().store.remove_user("tls").await.unwrap();
+        house.stop().await;
+    }
+    let other = tempfile::tempdir().unwrap();
+    let (foreign, _) = crate::executor::certificates(other.path());
+    for rest in ["sslmode=verify-full".to_owned(), format!("sslmode=verify-ca&sslrootcert={foreign}")] {
+        let error = deskhand_gateway::Store::open(&url(&rest)).await.unwrap_err().to_string();
+        assert!(error.contains("certificate") && !error.contains("hush"), "{error}");
+    }
 }
