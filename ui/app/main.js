@@ -81,6 +81,7 @@ function open(name) {
   desk.asking = null;
   if (before) desk.focus = "page-title";
   document.documentElement.scrollTop = 0;
+  document.getElementById(`nav-${name}`)?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   pages[name].opened?.(desk);
   desk.refresh();
 }
@@ -121,7 +122,7 @@ function side(desk, current) {
   return h(
     "div",
     { class: "side" },
-    h("div", { class: "brand" }, sign(state), h("div", null, h("strong", null, "Deskhand"), h("span", { class: "brand-state", "data-state": state }, t(`short.${state}`)))),
+    h("header", { class: "brand" }, sign(state), h("div", null, h("strong", null, "Deskhand"), h("span", { class: "brand-state", "data-state": state }, t(`short.${state}`)))),
     h("nav", { "aria-label": t("nav.label") }, h("ul", null, names.map(link))),
     // Without a tray this window is the only place to leave from.
     snapshot.tray ? null : h("div", { class: "leave" }, button(desk, { id: "quit-here", label: t("settings.quit"), kind: "quiet", press: () => desk.order("quit", () => desk.bridge.call("quit")) }), desk.told("quit")),

@@ -21,7 +21,7 @@ let end = () => {};
 export async function load(name, first, hash = "") {
   end();
   const html = await readFile(new URL(`../app/${name}.html`, import.meta.url), "utf8");
-  const { window } = new JSDOM(html, { url: `http://localhost/app/${name}.html${hash}`, pretendToBeVisual: true });
+  const { window } = new JSDOM(html, { url: `http://localhost/app/${name}.html${hash}`, pretendToBeVisual: true, runScripts: "outside-only" });
   const taken = ["document", "location", "Node", "FormData", "HTMLElement"];
   for (const one of taken) Object.defineProperty(globalThis, one, { configurable: true, writable: true, value: /** @type {any} */ (window)[one] });
   Object.assign(globalThis, { window, addEventListener: window.addEventListener.bind(window) });
