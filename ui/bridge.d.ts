@@ -196,7 +196,7 @@ export interface Commands {
   revoke_browser(a: { id: string }): void;
   /** Opens the page of the person's browser where extensions are loaded. */
   open_extension_page(): void;
-  /** Newest first, older than `before`. */
+  /** Newest first; those whose `seq` is below `before`. */
   activity(a: { before: number | null; limit: number; filter: string }): { entries: ActivityEntry[]; more: boolean };
   /** The sentence of `deskhand audit verify`. */
   verify_activity(): string;

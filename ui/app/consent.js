@@ -131,8 +131,12 @@ function who(desk, question) {
       // A tool of another server has no words of ours.
       t.find(`tool.${question.tool}`) ? null : h("span", { class: "meaning" }, visible(question.toolSummary)),
     ),
-    h("dt", null, t("ask.arguments")),
-    h("dd", null, h("pre", { id: "ask-arguments", tabindex: "0", "aria-label": t("ask.arguments") }, laidOut(question.arguments))),
+    question.arguments === "" || question.arguments === "{}"
+      ? null
+      : [
+          h("dt", null, t("ask.arguments")),
+          h("dd", null, h("pre", { id: "ask-arguments", tabindex: "0", "aria-label": t("ask.arguments") }, laidOut(question.arguments))),
+        ],
   );
 }
 

@@ -8,7 +8,7 @@ import zh from "./words/zh-CN.js";
 
 /** @typedef {keyof typeof en} Word */
 /** @typedef {{ [name: string]: string | number }} Values What stands for the `{names}` of a text. */
-/** @typedef {((word: Word, values?: Values) => string) & { language: Language, find(word: string): string | null }} Text */
+/** @typedef {((word: Word, values?: Values) => string) & { language: Language, find(word: string): string | null, meant(text: string): string[] }} Text */
 
 /** @type {{ [language: string]: { [word: string]: string } }} */
 const words = { en, "zh-CN": zh };
@@ -24,7 +24,10 @@ export function texts(language) {
   /** @param {Word} word @param {Values} [values] */
   const text = (word, values = {}) => fill(own[word] ?? en[word], values);
   // For what the app names and pages may not know: groups, tools, reasons.
-  return Object.assign(text, { language, find: (/** @type {string} */ word) => own[word] ?? null });
+  const find = (/** @type {string} */ word) => own[word] ?? null;
+  /** The words whose text has this in it. @param {string} part */
+  const meant = (part) => Object.keys(own).filter((word) => own[word]?.toLowerCase().includes(part.toLowerCase()));
+  return Object.assign(text, { language, find, meant });
 }
 
 /**

@@ -34,7 +34,25 @@ export function reason(t, control) {
   // It has just started: nobody needs a reason for what has not begun.
   if (control.reason === "start") return null;
   const known = control.reason ? t.find(`reason.${control.state}.${control.reason}`) : null;
-  return known ?? control.why;
+  return known ?? (control.why ? sentence(control.why) : null);
+}
+
+/** What the app says in passing, as a sentence of its own. @param {string} text */
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?。]$/.test(text) ? "" : ".");
+}
+
+/**
+ * What the journal calls what the person looks for: it knows tools and results by name, the person by their words.
+ * @param {Text} t
+ * @param {string} text
+ * @returns {string[]} the text itself first
+ */
+export function inJournal(t, text) {
+  // A single plain word is part of the names themselves.
+  if (!/[^\x21-\x7e]/.test(text)) return [text];
+  const names = t.meant(text).filter((word) => /^(tool|result)\./.test(word));
+  return [text, ...names.map((word) => word.slice(word.indexOf(".") + 1))].slice(0, 16);
 }
 
 /**

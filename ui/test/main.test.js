@@ -50,7 +50,7 @@ test("while it is on: extend, pause, resume, stop", async () => {
 });
 
 test("a reason the pages do not know is told as the app says it", async () => {
-  const page = await load("index", (s) => Object.assign(s.control, { reason: "other", why: "The moon is full." }));
+  const page = await load("index", (s) => Object.assign(s.control, { reason: "other", why: "the moon is full" }));
   assert.match(page.text("meaning"), /^The moon is full\./);
   page.close();
 });

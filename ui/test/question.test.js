@@ -16,7 +16,7 @@ test("it says who asks, which program, for what, exactly", async () => {
   assert.match(page.text("ask-tool"), /Type text.*computer_keyboard_type/);
   assert.match(page.text("ask-arguments"), /"length": 40/);
   assert.match(page.text("ask-arguments"), /⟨U\+202E⟩/);
-  assert.match(page.text("ask-left"), /1:4\d$/);
+  assert.match(page.text("ask-left"), /\d:\d\d$/);
   assert.equal(page.text("ask-waiting"), "2 more waiting");
   page.close();
 });

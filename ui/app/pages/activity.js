@@ -8,7 +8,7 @@
 
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
-import { groupName, resultName, toolName } from "../names.js";
+import { groupName, inJournal, resultName, toolName } from "../names.js";
 import { button, confirmed, field } from "../parts.js";
 import { laidOut, visible } from "../shown.js";
 import { clock, day, took } from "../time.js";
@@ -28,11 +28,26 @@ class Timeline {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #soon;
 
+  /**
+   * A part of what matches, without a gap: where one of the names has more, nothing older than what is known of it is kept.
+   * @param {Desk} desk
+   * @param {number | null} before
+   */
+  async #part(desk, before) {
+    const names = inJournal(desk.t, this.filter);
+    const parts = await Promise.all(names.map((filter) => desk.bridge.call("activity", { before, limit: PART, filter })));
+    const full = parts.filter((part) => part.more);
+    const floor = Math.max(...full.map((part) => part.entries.at(-1)?.seq ?? 0), 0);
+    const all = new Map(parts.flatMap((part) => part.entries).map((entry) => [entry.seq, entry]));
+    const entries = [...all.values()].filter((entry) => entry.seq >= floor).sort((a, b) => b.seq - a.seq);
+    return { entries, more: full.length > 0 };
+  }
+
   /** Reads the newest part. @param {Desk} desk */
   async read(desk) {
     const reading = ++this.#reading;
     await desk.order(`timeline-${reading}`, async () => {
-      const { entries, more } = await desk.bridge.call("activity", { before: null, limit: PART, filter: this.filter });
+      const { entries, more } = await this.#part(desk, null);
       if (reading !== this.#reading) return;
       [this.entries, this.more] = [entries, more];
     });
@@ -49,7 +64,7 @@ class Timeline {
     const reading = this.#reading;
     if (!last) return;
     await desk.order("older", async () => {
-      const { entries, more } = await desk.bridge.call("activity", { before: last.seq, limit: PART, filter: this.filter });
+      const { entries, more } = await this.#part(desk, last.seq);
       if (reading !== this.#reading) return;
       this.entries = [...this.entries, ...entries.filter((entry) => entry.seq < last.seq)];
       this.more = more;
