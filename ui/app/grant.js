@@ -80,7 +80,7 @@ export class Grant {
       tick({
         id: `group-${group.name}`,
         label: groupName(t, group.name),
-        meaning: group.enabled ? groupMeaning(t, group) : t("grant.groupOff"),
+        meaning: group.enabled ? groupMeaning(t, group) : t("sentences", { first: groupMeaning(t, group), second: t("grant.groupOff") }),
         checked: this.has(group),
         off: !group.enabled,
         change: (on) => {

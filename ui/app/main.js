@@ -125,7 +125,7 @@ function side(desk, current) {
     h("header", { class: "brand" }, sign(state), h("div", null, h("strong", null, "Deskhand"), h("span", { class: "brand-state", "data-state": state }, t(`short.${state}`)))),
     h("nav", { "aria-label": t("nav.label") }, h("ul", null, names.map(link))),
     // Without a tray this window is the only place to leave from.
-    snapshot.tray ? null : h("div", { class: "leave" }, button(desk, { id: "quit-here", label: t("settings.quit"), kind: "quiet", press: () => desk.order("quit", () => desk.bridge.call("quit")) }), desk.told("quit")),
+    snapshot.tray ? null : h("div", { class: "leave" }, button(desk, { id: "quit-here", label: t("settings.quit"), kind: "quiet", press: () => desk.order("quit", () => desk.bridge.call("quit")) }), h("p", { class: "hint" }, t("settings.noTray")), desk.told("quit")),
   );
 }
 

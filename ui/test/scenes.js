@@ -44,6 +44,7 @@ export const scenes = {
     s.acting = null;
   },
   problem: (s) => void (s.problem = "Another Deskhand uses the folder /home/ann/.local/state/deskhand. End it, then start Deskhand again."),
+  trayless: (s) => void (s.tray = false),
   first: (s) => void (s.firstRun = true),
   fresh(s) {
     s.callers.length = 1;

@@ -9,6 +9,7 @@ import { h } from "../dom.js";
 import { icon, sign } from "../icons.js";
 import { button, remark } from "../parts.js";
 import { Clients, list } from "./connect.js";
+import { language } from "./settings.js";
 
 const SCREENS = 3;
 
@@ -75,6 +76,7 @@ function what(desk) {
       point("stop", t("first.point2", { key: desk.snapshot.settings.stopKey }), t("first.point2Meaning")),
       point("activity", t("first.point3"), t("first.point3Meaning")),
     ),
+    language(desk),
   ];
 }
 

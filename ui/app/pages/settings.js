@@ -72,6 +72,15 @@ function toggle(desk, name, id, label, meaning) {
   return [tick({ id, label, meaning, checked, toggle: true, change: (on) => void set(desk, name, on) }), desk.told(`settings-${name}`)];
 }
 
+/** Each language by its own name. @param {Desk} desk @returns {Child} */
+export function language(desk) {
+  return select(desk, "language", desk.t("settings.language"), [
+    ["system", desk.t("settings.languageSystem")],
+    ["en", "English"],
+    ["zh-CN", "简体中文"],
+  ]);
+}
+
 /** @param {Desk} desk @returns {Child} */
 function general(desk) {
   const t = desk.t;
@@ -81,11 +90,7 @@ function general(desk) {
     h(
       "div",
       { class: "box form" },
-      select(desk, "language", t("settings.language"), [
-        ["system", t("settings.languageSystem")],
-        ["en", "English"],
-        ["zh-CN", "简体中文"],
-      ]),
+      language(desk),
       toggle(desk, "startAtLogin", "start-at-login", t("settings.startAtLogin"), t("settings.startAtLoginMeaning")),
     ),
   );
@@ -169,7 +174,7 @@ function working(desk) {
     set(desk, "port", wanted);
   };
   const names = new Intl.DisplayNames(t.language, { type: "language" });
-  const language = (/** @type {string} */ code) => {
+  const named = (/** @type {string} */ code) => {
     try {
       return names.of(code) ?? code;
     } catch {
@@ -196,7 +201,7 @@ function working(desk) {
           ["pp", "PP-OCR"],
           ["tesseract", "Tesseract"],
         ],
-        own.ocrLanguages.length ? t("settings.ocrLanguages", { languages: own.ocrLanguages.map(language).join(t("list.separator")) }) : t("settings.ocrNone"),
+        own.ocrLanguages.length ? t("settings.ocrLanguages", { languages: own.ocrLanguages.map(named).join(t("list.separator")) }) : t("settings.ocrNone"),
       ),
       field({
         id: "port",
@@ -227,6 +232,7 @@ function ending(desk) {
     ),
     desk.told("reset"),
     desk.told("quit"),
+    desk.snapshot.tray ? null : h("p", { class: "hint" }, t("settings.noTray")),
     h("p", { class: "hint" }, t("settings.version", { version: desk.snapshot.version })),
   );
 }

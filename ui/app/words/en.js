@@ -236,6 +236,7 @@ export default {
   "settings.resetReally": "Set everything back to how it was at first?",
   "settings.resetDone": "All settings are as they were at first.",
   "settings.quit": "Quit Deskhand",
+  "settings.noTray": "There is no tray here: closing this window ends Deskhand.",
   "settings.version": "Deskhand {version}",
 
   "ask.title": "Deskhand asks you",

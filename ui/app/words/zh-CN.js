@@ -236,6 +236,7 @@ export default {
   "settings.resetReally": "把一切恢复到最初状态？",
   "settings.resetDone": "所有设置已恢复到最初状态。",
   "settings.quit": "退出 Deskhand",
+  "settings.noTray": "这里没有系统托盘：关闭此窗口就会退出 Deskhand。",
   "settings.version": "Deskhand {version}",
 
   "ask.title": "Deskhand 请您决定",
