@@ -87,7 +87,7 @@ function answer(fake, name, args) {
     prefer_browser: () => change((s) => s.browser.paired.forEach((b) => (b.preferred = b.id === args.id))),
     revoke_browser: () => change((s) => (s.browser.paired = s.browser.paired.filter((b) => b.id !== args.id))),
     activity: () => ({ entries: entries(now).filter((e) => (args.before === null || e.seq < args.before) && JSON.stringify(e).includes(args.filter)), more: args.before === null && args.filter === "" }),
-    verify_activity: () => "1,204 entries, none changed, removed or inserted.",
+    verify_activity: () => "/home/ann/.local/state/deskhand/audit.jsonl: 1204 lines hold",
     export_activity: () => "/home/ann/deskhand-activity.jsonl",
     set_settings: () => change((s) => Object.assign(s.settings, args.settings, { restartNeeded: "port" in args.settings || s.settings.restartNeeded })),
     sign_in: () => change((s) => (s.gateway = { state: "connecting", server: args.server, user: args.user, since: now, lastError: null })),

@@ -68,7 +68,7 @@ export async function load(name, first, hash = "") {
     orders: (of) => fake.orders.filter(([order]) => !of || order === of),
     /** Waits until it holds. @param {() => unknown} holds */
     async until(holds) {
-      const end = Date.now() + 20_000;
+      const end = Date.now() + 60_000;
       while (!holds()) {
         if (Date.now() > end) throw new Error(`it did not come to pass: ${holds}`);
         await new Promise((resolve) => setTimeout(resolve, 10));

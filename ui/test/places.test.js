@@ -30,7 +30,7 @@ test("activity: filter, verify, export, clear", async () => {
   await page.until(() => page.document.querySelectorAll(".event").length === 1);
   assert.match(page.document.querySelector(".event")?.textContent ?? "", /Not allowed/);
   await page.press("verify");
-  assert.ok(page.document.querySelector('[role=status][data-place="verify"]')?.textContent?.includes("none changed"));
+  assert.ok(page.document.querySelector('[role=status][data-place="verify"]')?.textContent?.includes("complete and unchanged. (/home/ann/.local/state/deskhand/audit.jsonl: 1204 lines hold)"));
   await page.press("export");
   assert.match(page.document.querySelector('[data-place="export"]')?.textContent ?? "", /Saved as \/home\/ann/);
   await page.press("clear");

@@ -101,6 +101,7 @@ export default {
   "activity.filter": "Filter",
   "activity.filterHint": "Who, what or result",
   "activity.verify": "Verify",
+  "activity.verified": "The record is complete and unchanged.",
   "activity.export": "Export…",
   "activity.exported": "Saved as {path}",
   "activity.clear": "Clear…",

@@ -101,6 +101,7 @@ export default {
   "activity.filter": "筛选",
   "activity.filterHint": "谁、做什么或结果",
   "activity.verify": "校验",
+  "activity.verified": "记录完整，没有被改动。",
   "activity.export": "导出…",
   "activity.exported": "已保存为 {path}",
   "activity.clear": "清空…",
