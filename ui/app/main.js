@@ -69,7 +69,7 @@ function due() {
 /** What the address asks for. @returns {PageName} */
 function asked() {
   const name = location.hash.slice(1);
-  return name in pages ? /** @type {PageName} */ (name) : "control";
+  return Object.hasOwn(pages, name) ? /** @type {PageName} */ (name) : "control";
 }
 
 /** @param {PageName} name */

@@ -6,6 +6,7 @@
  * @import { Child } from "./dom.js"
  */
 
+import { sentence } from "./bridge.js";
 import { Desk } from "./desk.js";
 import { h, render } from "./dom.js";
 
@@ -26,15 +27,21 @@ export async function keepInLine(bridge, view, more = {}) {
   let desk = null;
   /** @type {Snapshot | null} */
   let early = null;
+  /** @type {(snapshot: Snapshot) => void} */
+  let arrived = () => {};
+  /** @type {Promise<Snapshot>} */
+  const told = new Promise((resolve) => (arrived = resolve));
   // Listening begins first: what changes while the first snapshot is on its way is newer than that.
   const deaf = await bridge.on("snapshot", (snapshot) => {
-    if (!desk) {
-      early = snapshot;
-      return;
-    }
-    take(desk, snapshot);
+    if (desk) return take(desk, snapshot);
+    early = snapshot;
+    arrived(snapshot);
   });
-  const first = await bridge.call("snapshot");
+  const first = await bridge.call("snapshot").catch((error) => {
+    // Better a sentence than an empty window; the next change may bring it to life.
+    render(root, h("main", { class: "alone" }, h("p", { class: "told trouble", role: "alert" }, sentence(error))));
+    return told;
+  });
   desk = new Desk(bridge, early ?? first, () => show(/** @type {Desk} */ (desk)));
   more.changed?.(desk);
   desk.refresh();

@@ -15,7 +15,7 @@ import { checks, clients, entries, plan, snapshot } from "./state.js";
  * @property {<N extends keyof Events>(name: N, payload: Events[N]) => void} send
  */
 
-/** Puts the app into a window. @param {any} window @param {(snapshot: Snapshot) => void} [first] @returns {Fake} */
+/** Puts the app into a window. @param {any} window @param {(snapshot: Snapshot, fake: Fake) => void} [first] @returns {Fake} */
 export function install(window, first = () => {}) {
   /** @type {Map<string, Set<(event: { payload: unknown }) => void>>} */
   const heard = new Map();
@@ -33,7 +33,7 @@ export function install(window, first = () => {}) {
       for (const handler of heard.get(name) ?? []) handler({ payload: copy });
     },
   };
-  first(fake.snapshot);
+  first(fake.snapshot, fake);
   window.__TAURI__ = {
     core: {
       async invoke(/** @type {keyof Commands} */ name, /** @type {any} */ args) {

@@ -15,7 +15,7 @@ let end = () => {};
 /**
  * Loads `app/NAME.html` as a window would.
  * @param {"index" | "consent" | "pill"} name
- * @param {(snapshot: Snapshot) => void} [first] changes the state before the page sees it
+ * @param {(snapshot: Snapshot, fake: import("./fake.js").Fake) => void} [first] changes the state before the page sees it
  * @param {string} [hash]
  */
 export async function load(name, first, hash = "") {
@@ -35,7 +35,8 @@ export async function load(name, first, hash = "") {
   };
   const fake = install(window, first);
   const script = name === "index" ? "main" : name;
-  await import(`../app/${script}.js?window=${++loaded}`);
+  const ready = import(`../app/${script}.js?window=${++loaded}`);
+  if (!fake.refusals.has("snapshot")) await ready;
   await settled();
   const page = {
     window,

@@ -96,6 +96,17 @@ test("an answer that fails is told and can be given again", async () => {
   page.close();
 });
 
+test("an app that does not answer is told, and a later word of it brings the window to life", async () => {
+  const page = await load("pill", (snapshot, fake) => {
+    scenes.on?.(snapshot);
+    fake.refusals.set("snapshot", "Deskhand is still starting.");
+  });
+  await page.until(() => page.document.querySelector("[role=alert]")?.textContent === "Deskhand is still starting.");
+  page.fake.change(() => {});
+  await page.until(() => page.has("pill-text"));
+  page.close();
+});
+
 test("the pill says who does what, and stops", async () => {
   const page = await load("pill", scenes.on);
   assert.equal(page.text("pill-text"), "AI is acting · Claude Code · Click");
