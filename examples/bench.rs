@@ -67,6 +67,7 @@ struct Worker {
     host: String,
     token: String,
     started: Duration,
+    ready: Value,
     _state: tempfile::TempDir,
 }
 
@@ -97,7 +98,7 @@ fn worker(bin: &str, size: &str) -> Worker {
     let token = ready["token"].as_str().unwrap().to_owned();
     let mut wire = Wire::open(&host, &token);
     wire.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string());
-    Worker { child, host, token, started: begun.elapsed(), _state: state }
+    Worker { child, host, token, started: begun.elapsed(), ready, _state: state }
 }
 
 /// Median and 99th percentile, in milliseconds.
@@ -160,6 +161,42 @@ fn clients(host: &str, token: &str, count: usize) -> (f64, f64) {
     (all[all.len() / 2], all[all.len() * 99 / 100])
 }
 
+/// The tray app without a window, on the display of `desk`: until `/health` answers, and what it holds then.
+fn tray(bin: &str, desk: &Worker) -> Option<(Duration, f64)> {
+    let program = std::path::Path::new(bin).with_file_name("deskhand-tray");
+    if !program.is_file() {
+        return None;
+    }
+    let state = tempfile::tempdir().unwrap();
+    std::fs::write(state.path().join("settings.json"), r#"{"port": 0}"#).unwrap();
+    let mut command = Command::new(program);
+    command.args(["--hidden", "--state-dir"]).arg(state.path()).env("DISPLAY", desk.ready["display"].as_str().unwrap());
+    if let Some(file) = desk.ready["xauthority"].as_str() {
+        command.env("XAUTHORITY", file);
+    }
+    let begun = Instant::now();
+    let child = command.env("RUST_LOG", "error").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let healthy = || {
+        let running: Value = serde_json::from_slice(&std::fs::read(state.path().join("worker.json")).ok()?).ok()?;
+        let host = running["mcp_url"].as_str()?.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        let mut stream = TcpStream::connect(&host).ok()?;
+        write!(stream, "GET /health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.starts_with("HTTP/1.1 200").then_some(host)
+    };
+    let host = loop {
+        if let Some(host) = healthy() {
+            break host;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "the tray app did not start");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let app = Worker { child, host, token: String::new(), started: begun.elapsed(), ready: Value::Null, _state: state };
+    std::thread::sleep(Duration::from_secs(2));
+    Some((app.started, memory(app.child.id())))
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let bin = arguments.iter().position(|a| a == "--bin").and_then(|i| arguments.get(i + 1)).expect("usage: bench --bin DESKHAND").clone();
@@ -186,6 +223,14 @@ fn main() {
         let desk = worker(&bin, size);
         let mut wire = Wire::open(&desk.host, &desk.token);
         let floor = encode_floor(&mut wire);
+        if size == "1920x1080" {
+            match tray(&bin, &desk) {
+                Some((started, memory)) => {
+                    println!("tray app, hidden: start to /health {:.0} ms; memory after 2 s {memory:.1} MB", started.as_secs_f64() * 1000.0)
+                }
+                None => println!("tray app: not built (make build)"),
+            }
+        }
         row(
             &format!("computer_screenshot at {size}"),
             times(20, || drop(wire.call("computer_screenshot", &json!({})))),

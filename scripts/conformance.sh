@@ -18,7 +18,7 @@ done
 tools_node
 tools_npm conformance @modelcontextprotocol/conformance@0.2.0-alpha.12
 if [ -z "$server" ]; then
-    (cd "$root" && cargo build --quiet -p deskhand-mcp --example conformance)
+    (cd "$root" && cargo build --quiet --workspace --example conformance)
     server=${CARGO_TARGET_DIR:-$root/target}/debug/examples/conformance
 fi
 keep=$out

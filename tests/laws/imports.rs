@@ -6,8 +6,9 @@ use serde_json::Value;
 use std::process::Command;
 
 /// What each package of ours may import of ours. `crates/ARCHITECTURE.md` says why.
-const MAY_IMPORT: [(&str, &[&str]); 11] = [
+const MAY_IMPORT: [(&str, &[&str]); 12] = [
     ("deskhand", &["app", "connect", "gateway"]),
+    ("deskhand-tray", &["app", "connect"]),
     ("deskhand-app", &["core", "mcp", "executor", "tools", "desktop", "browser", "files"]),
     ("deskhand-mcp", &["core"]),
     ("deskhand-executor", &["core"]),
@@ -20,37 +21,27 @@ const MAY_IMPORT: [(&str, &[&str]); 11] = [
     ("deskhand-connect", &[]),
 ];
 
-/// The shell around `app`; its package's name is its own affair.
-const SHELL: (&str, &[&str]) = ("src-tauri", &["app", "connect"]);
-
 /// Libraries that one package of ours alone may name, so that changing one changes one crate.
-const BELONGS_TO: [(&str, &str); 6] = [
+const BELONGS_TO: [(&str, &str); 7] = [
     ("xcap", "deskhand-desktop"),
     ("enigo", "deskhand-desktop"),
     ("leptess", "deskhand-desktop"),
     ("x11rb", "deskhand-desktop"),
     ("chromiumoxide", "deskhand-browser"),
     ("rmcp", "deskhand-mcp"),
+    ("tauri", "deskhand-tray"),
 ];
 
-/// Every package of the repository, the shell's own workspace included where it is one.
+/// Every package of the repository.
 fn packages() -> Vec<Value> {
-    let mut found = Vec::new();
-    for manifest in ["Cargo.toml", "src-tauri/Cargo.toml"].map(|file| root().join(file)).into_iter().filter(|file| file.exists()) {
-        let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
-            .arg(&manifest)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-        for package in metadata["packages"].as_array().unwrap() {
-            if !found.contains(package) {
-                found.push(package.clone());
-            }
-        }
-    }
-    found
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"])
+        .arg(root().join("Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
 }
 
 /// What the package needs to be built and run, by the packages' own names.
@@ -60,10 +51,6 @@ fn imports(package: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn allowed(package: &Value) -> Option<&'static [&'static str]> {
-    let manifest = package["manifest_path"].as_str().unwrap();
-    if manifest.contains("/src-tauri/") {
-        return Some(SHELL.1);
-    }
     MAY_IMPORT.iter().find(|(name, _)| package["name"] == *name).map(|(_, allowed)| *allowed)
 }
 

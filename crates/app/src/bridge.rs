@@ -92,7 +92,7 @@ impl Finder {
     }
 
     async fn find(&self) -> Result<Target> {
-        if self.state.running().is_none() && !start_tray_app() {
+        if self.state.running().is_none() && !start_tray_app(&self.state) {
             self.become_worker().await?;
         }
         let worker = self.state.running().context("the worker is starting")?;
@@ -108,7 +108,7 @@ impl Locate for Finder {
 }
 
 /// Starts the tray app, once, where it is installed and there is a display for it. It becomes the worker.
-fn start_tray_app() -> bool {
+fn start_tray_app(state: &StateFolder) -> bool {
     static STARTED: std::sync::Once = std::sync::Once::new();
     let tray = std::env::current_exe()
         .ok()
@@ -119,7 +119,12 @@ fn start_tray_app() -> bool {
     let mut started = true;
     STARTED.call_once(|| {
         let null = std::process::Stdio::null;
-        started = std::process::Command::new(tray).arg("--hidden").stdin(null()).stdout(null()).stderr(null()).spawn().is_ok();
+        let mut command = std::process::Command::new(tray);
+        command.args(["--hidden", "--state-dir"]).arg(state.path()).stdin(null()).stdout(null()).stderr(null());
+        // It outlives the client that was first to need it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        started = command.spawn().is_ok();
     });
     started
 }

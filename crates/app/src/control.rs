@@ -45,7 +45,7 @@ pub async fn order(state: &StateFolder, order: Order) -> Result<Value> {
     if state.running().is_none() {
         bail!("no worker runs in {}; start one with `deskhand serve` or the tray app", state.path().display());
     }
-    let stream = platform::connect(state).await.context("the worker does not answer")?;
+    let stream = platform::connect(state, "control").await.context("the worker does not answer")?;
     let (read, mut write) = tokio::io::split(stream);
     write.write_all(format!("{}\n", serde_json::to_string(&order)?).as_bytes()).await?;
     let mut line = String::new();
@@ -78,19 +78,33 @@ async fn conversation<S: tokio::io::AsyncRead + tokio::io::AsyncWrite>(stream: S
 /// # Errors
 /// When the socket cannot be made.
 pub(crate) fn listen(state: &StateFolder, carry: Carry) -> Result<tokio::task::JoinHandle<()>> {
-    platform::listen(state, carry)
+    platform::listen(state, "control", move |stream| {
+        tokio::spawn(conversation(stream, Arc::clone(&carry)));
+    })
+}
+
+/// Takes the place of the one window of this state folder and calls `show` whenever another start asks for it.
+///
+/// # Errors
+/// When the socket cannot be made.
+pub(crate) fn await_others(state: &StateFolder, show: impl Fn() + Send + Sync + 'static) -> Result<tokio::task::JoinHandle<()>> {
+    platform::listen(state, "window", move |_stream| show())
+}
+
+/// Asks the tray app of this state folder to show its window; false when none runs.
+pub(crate) async fn ask_to_show(state: &StateFolder) -> bool {
+    platform::connect(state, "window").await.is_ok()
 }
 
 #[cfg(unix)]
 mod platform {
-    use super::{Carry, StateFolder, conversation};
+    use super::StateFolder;
     use anyhow::{Context, Result};
-    use std::sync::Arc;
     use tokio::net::{UnixListener, UnixStream};
 
     /// A socket's path is limited to about 100 bytes, a state folder's is not: long ones are reached by a short link.
-    fn place(state: &StateFolder) -> std::path::PathBuf {
-        let path = state.join("control");
+    fn place(state: &StateFolder, name: &str) -> std::path::PathBuf {
+        let path = state.join(name);
         if path.as_os_str().len() < 100 {
             return path;
         }
@@ -100,12 +114,16 @@ mod platform {
         folder.join(format!("deskhand-{name}"))
     }
 
-    pub(super) async fn connect(state: &StateFolder) -> std::io::Result<UnixStream> {
-        UnixStream::connect(place(state)).await
+    pub(super) async fn connect(state: &StateFolder, name: &str) -> std::io::Result<UnixStream> {
+        UnixStream::connect(place(state, name)).await
     }
 
-    pub(super) fn listen(state: &StateFolder, carry: Carry) -> Result<tokio::task::JoinHandle<()>> {
-        let path = place(state);
+    pub(super) fn listen(
+        state: &StateFolder,
+        name: &str,
+        hear: impl Fn(UnixStream) + Send + 'static,
+    ) -> Result<tokio::task::JoinHandle<()>> {
+        let path = place(state, name);
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).with_context(|| format!("the control socket {} cannot be made", path.display()))?;
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
@@ -113,7 +131,7 @@ mod platform {
         Ok(tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 if stream.peer_cred().is_ok_and(|c| c.uid() == own) {
-                    tokio::spawn(conversation(stream, Arc::clone(&carry)));
+                    hear(stream);
                 }
             }
         }))
@@ -122,28 +140,32 @@ mod platform {
 
 #[cfg(windows)]
 mod platform {
-    use super::{Carry, StateFolder, conversation};
+    use super::StateFolder;
     use anyhow::Result;
     use sha2::{Digest, Sha256};
-    use std::sync::Arc;
-    use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, ServerOptions};
+    use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
 
-    fn place(state: &StateFolder) -> String {
-        format!(r"\\.\pipe\deskhand-{}", hex::encode(&Sha256::digest(state.path().as_os_str().as_encoded_bytes())[..12]))
+    fn place(state: &StateFolder, name: &str) -> String {
+        let folder = hex::encode(&Sha256::digest(state.path().as_os_str().as_encoded_bytes())[..12]);
+        format!(r"\\.\pipe\deskhand-{folder}-{name}")
     }
 
-    pub(super) async fn connect(state: &StateFolder) -> std::io::Result<NamedPipeClient> {
-        ClientOptions::new().open(place(state))
+    pub(super) async fn connect(state: &StateFolder, name: &str) -> std::io::Result<NamedPipeClient> {
+        ClientOptions::new().open(place(state, name))
     }
 
-    pub(super) fn listen(state: &StateFolder, carry: Carry) -> Result<tokio::task::JoinHandle<()>> {
-        let name = place(state);
+    pub(super) fn listen(
+        state: &StateFolder,
+        name: &str,
+        hear: impl Fn(NamedPipeServer) + Send + 'static,
+    ) -> Result<tokio::task::JoinHandle<()>> {
+        let name = place(state, name);
         // The first instance only: nobody else may have taken the name. The default security lets the owner alone write.
         let mut next = ServerOptions::new().first_pipe_instance(true).reject_remote_clients(true).create(&name)?;
         Ok(tokio::spawn(async move {
             while next.connect().await.is_ok() {
                 let Ok(after) = ServerOptions::new().reject_remote_clients(true).create(&name) else { return };
-                tokio::spawn(conversation(std::mem::replace(&mut next, after), Arc::clone(&carry)));
+                hear(std::mem::replace(&mut next, after));
             }
         }))
     }

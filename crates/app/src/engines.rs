@@ -38,7 +38,7 @@ impl Engines {
         let journal = state.join("held.json");
         release_earlier(&journal);
         let display = Arc::new(Display::new(display_name.clone()));
-        let files = Arc::new(Files::new(options.allow_dirs.clone(), dirs::home_dir()));
+        let files = Arc::new(files(options, state));
         let ids = Arc::new(TabIds::kept_in(&state.join("tab-ids")));
         let worker = format!("Deskhand on {}", host_name());
         let relay =
@@ -60,6 +60,15 @@ impl Engines {
         };
         Ok(Self { host: Arc::new(host), relay })
     }
+}
+
+/// The allowed folders. Closed in them are this worker's state, the person's own (another worker's, when this one has a
+/// folder of its own), and the files that tokens are in.
+fn files(options: &ServeOptions, state: &StateFolder) -> Files {
+    let (own, token) = (StateFolder::usual(), state.join("token"));
+    let files = [Some(token.as_path()), options.token_file.as_deref(), options.gateway_token_file.as_deref()];
+    let closed = [Some(state.path()), own.as_deref()].into_iter().chain(files);
+    closed.flatten().fold(Files::new(options.allow_dirs.clone(), dirs::home_dir()), Files::with_closed)
 }
 
 fn release_earlier(journal: &std::path::Path) {

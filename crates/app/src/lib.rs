@@ -2,6 +2,7 @@
 //! [`Worker`]. The command line and the tray app are thin shells over this crate.
 
 mod bridge;
+mod browser_page;
 mod cdp_route;
 mod client;
 mod control;
@@ -9,8 +10,10 @@ mod doctor;
 mod engines;
 mod gateway;
 mod held;
+mod instance;
 mod options;
 mod peer;
+pub mod person;
 mod relay_route;
 mod state;
 mod tokens;
@@ -18,9 +21,11 @@ mod watch;
 mod worker;
 
 pub use bridge::{Policy, bridge_stdio};
+pub use browser_page::open_extension_page;
 pub use client::{base64_decode, post, wait_until_gone};
 pub use control::{Order, order};
 pub use doctor::{Check, Report, examine};
+pub use instance::Instance;
 pub use options::{BrowserChoice, OcrChoice, ServeOptions, Size, Takeover};
 pub use state::{RunningWorker, StateFolder};
 pub use tokens::TokenBook;
@@ -46,4 +51,6 @@ pub use deskhand_tools::{as_json, as_markdown};
 
 pub use deskhand_core::audit;
 pub use deskhand_core::{Gate, GroupSet};
+/// Windows of the tray app, which no agent may touch.
+pub use deskhand_desktop::own as own_windows;
 pub use deskhand_desktop::virtual_display::VirtualDisplay;

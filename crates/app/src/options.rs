@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use deskhand_core::GroupSet;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -35,7 +36,8 @@ pub enum Takeover {
 }
 
 /// Which browser agents work in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BrowserChoice {
     /// The person's own when a tab is lent, else the managed one.
     #[default]
@@ -47,7 +49,8 @@ pub enum BrowserChoice {
 }
 
 /// Which engine reads the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OcrChoice {
     /// PP-OCR when its models are there, else Tesseract.
     #[default]

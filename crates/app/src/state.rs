@@ -45,16 +45,19 @@ impl StateFolder {
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let path = match path {
             Some(path) => std::path::absolute(path)?,
-            None => dirs::state_dir()
-                .or_else(dirs::data_local_dir)
-                .context("there is no home folder; name a state folder with --state-dir")?
-                .join("deskhand"),
+            None => Self::usual().context("there is no home folder; name a state folder with --state-dir")?,
         };
         fs::create_dir_all(&path).with_context(|| format!("the state folder {} cannot be made", path.display()))?;
         #[cfg(unix)]
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .with_context(|| format!("the state folder {} is not ours", path.display()))?;
         Ok(Self { path })
+    }
+
+    /// The person's own state folder, made or not; `None` without a home folder.
+    #[must_use]
+    pub fn usual() -> Option<PathBuf> {
+        Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("deskhand"))
     }
 
     /// The folder.

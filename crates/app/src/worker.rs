@@ -11,14 +11,19 @@ use crate::watch::Watches;
 use anyhow::{Context, Result};
 use deskhand_browser::extension::Relay;
 use deskhand_core::{Audit, Dispatcher, DispatcherParts, ExtraTools, Gate, GateState, NoExtras, Registry};
+use deskhand_desktop::input::Desktop;
 use deskhand_desktop::virtual_display::VirtualDisplay;
 use deskhand_executor::Executor;
 use deskhand_mcp::{Endpoint, EndpointConfig, Extras, Identity, OriginList, ProgramOf, Server};
 use deskhand_tools::Host;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+/// So long after a key or button that Deskhand itself pressed, nothing is taken for the person's word.
+pub(crate) const QUIET: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// What a worker is started from.
 pub struct WorkerParts {
@@ -41,11 +46,13 @@ pub struct Worker {
     /// Where it listens, as it is announced.
     pub ready: Value,
     /// The way to a gateway.
-    pub executor: Executor,
+    pub executor: Arc<Executor>,
+    /// The person's own browsers: pairing, names, revoking.
+    pub relay: Relay,
     stop: CancellationToken,
     serving: tokio::task::JoinHandle<()>,
     control: tokio::task::JoinHandle<()>,
-    _watches: Watches,
+    watches: Arc<Rearm>,
     _lock: Lock,
     _virtual_display: Option<VirtualDisplay>,
 }
@@ -67,7 +74,8 @@ impl Worker {
         let registry = deskhand_tools::registry(&host);
         let extras = extras(&options, &registry)?;
         let dispatcher = Dispatcher::new(DispatcherParts { registry, extras, gate: gate.clone(), audit, held });
-        let watches = watches(&options, &dispatcher, &host)?;
+        let watches = Arc::new(Rearm { dispatcher: dispatcher.clone(), host: Arc::clone(&host), held: Mutex::default() });
+        watches.arm(&options)?;
         let stop = CancellationToken::new();
         let address = listener.local_addr()?;
         let ready = json!({
@@ -79,9 +87,9 @@ impl Worker {
             .route(relay_route::route(relay.clone()))
             .route(crate::cdp_route::route(&dispatcher, &host.browsers, address));
         let serving = tokio::spawn(serve(server, listener, stop.clone()));
-        let carry = orders(&gate, &dispatcher, &relay, &ready, &stop);
+        let carry = orders(&gate, &dispatcher, &host.desktop, &relay, &ready, &stop);
         let control = control::listen(&state, carry)?;
-        let executor = crate::gateway::start(&options, &state, &dispatcher)?;
+        let executor = Arc::new(crate::gateway::start(&options, &state, &dispatcher)?);
         state.announce(&RunningWorker {
             pid: std::process::id(),
             mcp_url: format!("http://{address}/mcp"),
@@ -92,10 +100,11 @@ impl Worker {
             host,
             ready,
             executor,
+            relay,
             stop,
             serving,
             control,
-            _watches: watches,
+            watches,
             _lock: lock,
             _virtual_display: virtual_display,
         })
@@ -105,6 +114,12 @@ impl Worker {
     pub async fn run(self) {
         self.stop.cancelled().await;
         self.end().await;
+    }
+
+    /// What changes stop key and takeover while it runs.
+    #[must_use]
+    pub fn watches(&self) -> Arc<Rearm> {
+        Arc::clone(&self.watches)
     }
 
     /// Pulling it ends the worker.
@@ -134,15 +149,31 @@ fn extras(options: &ServeOptions, registry: &Registry) -> Result<Arc<dyn ExtraTo
     }
 }
 
-fn watches(options: &ServeOptions, dispatcher: &Dispatcher, host: &Host) -> Result<Watches> {
-    let mut watches = Watches::start(dispatcher.gate(), &host.session);
-    if let Some(keys) = &options.stop_key {
-        watches.stop_key(keys, dispatcher.gate(), &host.desktop)?;
+/// Time, lock, stop key and takeover, armed as the settings say and anew when the person changes them.
+pub struct Rearm {
+    dispatcher: Dispatcher,
+    host: Arc<Host>,
+    held: Mutex<Option<Watches>>,
+}
+
+impl Rearm {
+    /// Arms them as `options` say. What was armed before is given up first, for a key can be armed once only.
+    ///
+    /// # Errors
+    /// When the keys are no keys, or another program has them; then nothing but time and lock is watched.
+    pub fn arm(&self, options: &ServeOptions) -> Result<()> {
+        let (gate, desktop) = (self.dispatcher.gate(), &self.host.desktop);
+        let mut held = self.held.lock();
+        *held = None;
+        let watches = held.insert(Watches::start(gate, &self.host.session));
+        if let Some(keys) = &options.stop_key {
+            watches.stop_key(keys, gate, desktop)?;
+        }
+        if options.takeover == Takeover::Pause {
+            watches.takeover(gate, desktop)?;
+        }
+        Ok(())
     }
-    if options.takeover == Takeover::Pause {
-        watches.takeover(dispatcher.gate(), &host.desktop)?;
-    }
-    Ok(watches)
 }
 
 const INSTRUCTIONS: &str = "Deskhand works on a person's real desktop and browser. Look before you act: take computer_screenshot or read \
@@ -176,9 +207,21 @@ async fn serve(server: Server, listener: TcpListener, stop: CancellationToken) {
 }
 
 /// What the person's own command line may ask for.
-fn orders(gate: &Gate, dispatcher: &Dispatcher, relay: &Relay, ready: &Value, stop: &CancellationToken) -> control::Carry {
+fn orders(
+    gate: &Gate,
+    dispatcher: &Dispatcher,
+    desktop: &Desktop,
+    relay: &Relay,
+    ready: &Value,
+    stop: &CancellationToken,
+) -> control::Carry {
     let (gate, dispatcher, relay, url, stop) = (gate.clone(), dispatcher.clone(), relay.clone(), ready["mcp_url"].clone(), stop.clone());
+    let desktop = desktop.clone();
     Arc::new(move |order| {
+        // Where a person decides, an agent's own typing must not bring it more than it had.
+        if matches!(order, Order::Pair | Order::Resume) && gate.asks() && desktop.pressed_within(QUIET) {
+            anyhow::bail!("an AI agent pressed a key or button a moment ago, so this could be its own doing; wait a second and try again");
+        }
         match order {
             Order::Pair => {
                 let code = relay.start_pairing();

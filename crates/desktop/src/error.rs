@@ -63,6 +63,9 @@ pub enum Error {
         /// Characters of the whole text.
         total: usize,
     },
+    /// Input that would have gone to a window of Deskhand itself.
+    #[error("that is Deskhand's own window; only the person acts there, and nothing was done. Work in another window, or ask the person")]
+    OwnWindow,
     /// The caller or the person cancelled; whatever was held has been released.
     #[error("cancelled; every key and button that was held has been released")]
     Cancelled,
@@ -98,6 +101,8 @@ pub enum Stop {
     Cancelled,
     /// The deadline.
     TimedOut,
+    /// A window of Deskhand itself has the focus, where only the person types.
+    OwnWindow,
     /// The window that has the focus stopped reading its input, so what it still holds unread is not known.
     Unread,
 }
@@ -107,6 +112,7 @@ impl fmt::Display for Stop {
         f.write_str(match self {
             Self::Cancelled => "cancelled",
             Self::TimedOut => "the deadline passed",
+            Self::OwnWindow => "a window of Deskhand itself got the focus, and there only the person types",
             Self::Unread => "the focused window has stopped reading its input, so the last of them may still be lost",
         })
     }

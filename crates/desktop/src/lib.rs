@@ -13,6 +13,7 @@ pub mod error;
 pub mod held;
 pub mod input;
 pub mod ocr;
+pub mod own;
 pub mod screen;
 pub mod session;
 pub mod stop_key;

@@ -29,6 +29,12 @@ pub enum FilesError {
         /// The allowed folders, at most five of them.
         allowed: Vec<String>,
     },
+    /// The path leads into Deskhand's own folder, or to its token.
+    #[error("{path} is Deskhand's own (its state folder or a token), which stays closed to agents whatever is allowed around it")]
+    Closed {
+        /// The path as it was asked for.
+        path: String,
+    },
     /// The path cannot be a path at all (empty, NUL, relative without a base).
     #[error("{path:?} is not a usable path: {reason}")]
     InvalidPath {

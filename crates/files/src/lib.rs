@@ -40,23 +40,46 @@ pub use upload::{MAX_UPLOAD, Upload};
 pub use write::{MAX_WRITE, WriteOptions, Written};
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// The files an agent may reach. A clone is the same list; nothing is cached but the real paths of the allowed folders.
 #[derive(Clone)]
 pub struct Files {
-    roots: Arc<roots::Roots>,
+    list: Arc<RwLock<Arc<roots::Roots>>>,
 }
 
 impl Files {
     /// `folders`: the allowed ones, absolute or `~/...`; links are fine. `home`: what `~` stands for. An empty list, or
     /// one of which nothing exists, allows nothing.
     pub fn new(folders: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
-        Self { roots: Arc::new(roots::Roots::new(folders, home)) }
+        Self { list: Arc::new(RwLock::new(Arc::new(roots::Roots::new(folders, home)))) }
+    }
+
+    /// The same, with one more folder or file that stays closed whatever is allowed around it: Deskhand's own, where
+    /// tokens and the person's decisions are. Of a folder only its `downloads` may be allowed by name.
+    #[must_use]
+    pub fn with_closed(self, place: &std::path::Path) -> Self {
+        let closed = roots::Closed::of(place);
+        self.change(|roots| roots.with_closed(closed));
+        self
+    }
+
+    /// Other folders are allowed from now on; calls that run go on with the old list.
+    pub fn set_folders(&self, folders: Vec<PathBuf>) {
+        self.change(|roots| roots.with_folders(folders));
+    }
+
+    fn change(&self, change: impl FnOnce(&roots::Roots) -> roots::Roots) {
+        let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *list = Arc::new(change(&list));
+    }
+
+    pub(crate) fn roots(&self) -> Arc<roots::Roots> {
+        Arc::clone(&self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     /// The allowed folders as a caller may see them.
     pub fn allowed(&self) -> Vec<AllowedFolder> {
-        self.roots.folders()
+        self.roots().folders()
     }
 }

@@ -123,7 +123,7 @@ impl Files {
     }
 
     fn open_folder(&self, path: &str, cancel: Cancel<'_>) -> Result<(Dir, PathBuf), FilesError> {
-        let place = Walk::to(&self.roots, path, Missing::Fails, cancel)?;
+        let place = Walk::to(&self.roots(), path, Missing::Fails, cancel)?;
         let metadata = place.metadata().map_err(|error| FilesError::from_io(path, error))?;
         if !metadata.is_dir() {
             return Err(FilesError::NotAFolder { path: path.to_owned(), kind: kind_of(&metadata) });
@@ -137,7 +137,7 @@ impl Files {
         let metadata = dir.symlink_metadata(name).ok();
         let mut entry = plain_entry(&folder.join(name), name, metadata.as_ref());
         if entry.kind == "link" {
-            let target = Walk::to(&self.roots, &entry.path, Missing::Fails, cancel);
+            let target = Walk::to(&self.roots(), &entry.path, Missing::Fails, cancel);
             let target = target.and_then(|place| place.metadata().map_err(|error| FilesError::from_io("", error)));
             entry.leads = Some(if target.is_ok() { "inside" } else { "outside" });
             if let Ok(target) = target {
@@ -215,12 +215,13 @@ impl Search<'_> {
     }
 
     fn first_visit(&mut self, dir: &Dir) -> bool {
-        dir.dir_metadata().is_ok_and(|metadata| self.seen.insert((metadata.dev(), metadata.ino())))
+        let roots = self.files.roots();
+        dir.dir_metadata().is_ok_and(|metadata| !roots.closes(&metadata) && self.seen.insert((metadata.dev(), metadata.ino())))
     }
 
     fn add(&mut self, mut entry: Entry) {
         if entry.kind == "link" {
-            let inside = Walk::to(&self.files.roots, &entry.path, Missing::Fails, self.cancel).is_ok();
+            let inside = Walk::to(&self.files.roots(), &entry.path, Missing::Fails, self.cancel).is_ok();
             entry.leads = Some(if inside { "inside" } else { "outside" });
         }
         self.bytes += serde_json::to_string(&entry).map_or(0, |json| json.len());

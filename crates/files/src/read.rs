@@ -119,7 +119,7 @@ impl Files {
     pub(crate) fn open_file(&self, path: &str, cancel: Cancel<'_>) -> Result<(File, u64, String), FilesError> {
         let mut last = FilesError::Changed { path: path.to_owned() };
         for _ in 0..TRIES {
-            let place = Walk::to(&self.roots, path, Missing::Fails, cancel)?;
+            let place = Walk::to(&self.roots(), path, Missing::Fails, cancel)?;
             let real = crate::names::shown_path(&place.real);
             match open_regular(&place, path) {
                 Ok((file, size)) => return Ok((file, size, real)),

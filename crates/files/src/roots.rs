@@ -6,12 +6,12 @@
 
 use crate::names::{composed, shown, shown_path};
 use crate::{Cancel, FilesError};
-use cap_fs_ext::DirExt as _;
+use cap_fs_ext::{DirExt as _, MetadataExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, Metadata};
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// One allowed folder.
 struct Root {
@@ -23,10 +23,45 @@ struct Root {
     real: Mutex<Option<PathBuf>>,
 }
 
+/// A folder or file that stays closed, known by what it is and not by its name: links and hard links to it are it.
+#[derive(Clone)]
+pub(crate) struct Closed {
+    real: PathBuf,
+    /// What the folder was at the start. Anything else is looked at anew each time, because writing a file makes another one.
+    folder: Option<(u64, u64)>,
+}
+
+impl Closed {
+    pub(crate) fn of(place: &Path) -> Self {
+        let real = place.canonicalize().unwrap_or_else(|_| place.to_owned());
+        let opened = Dir::open_ambient_dir(&real, ambient_authority());
+        let folder = opened.and_then(|dir| dir.dir_metadata()).ok().map(|m| (m.dev(), m.ino()));
+        Self { real, folder }
+    }
+
+    fn is(&self, metadata: &Metadata) -> bool {
+        let place = if metadata.is_dir() { self.folder.or_else(|| self.there()) } else { self.there() };
+        place == Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// What is there now. Nothing is opened but the folder above: a token may come through a pipe.
+    fn there(&self) -> Option<(u64, u64)> {
+        let (above, name) = (self.real.parent()?, self.real.file_name()?);
+        let metadata = Dir::open_ambient_dir(above, ambient_authority()).ok()?.symlink_metadata(name).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+
+    /// Whether an allowed folder lies in it and is not what was downloaded.
+    fn holds(&self, real: &Path) -> bool {
+        real.starts_with(&self.real) && !real.starts_with(self.real.join("downloads"))
+    }
+}
+
 /// The allow-list.
 pub(crate) struct Roots {
-    roots: Vec<Root>,
+    roots: Vec<Arc<Root>>,
     home: Option<PathBuf>,
+    closed: Vec<Closed>,
 }
 
 /// Where a path begins: the open folder, its real path, and what is left of the path.
@@ -100,13 +135,27 @@ impl Roots {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => path,
         };
-        let roots = folders.into_iter().map(expand).map(Root::new).collect();
-        Self { roots, home }
+        let roots = folders.into_iter().map(expand).map(|folder| Arc::new(Root::new(folder))).collect();
+        Self { roots, home, closed: Vec::new() }
+    }
+
+    pub(crate) fn with_closed(&self, closed: Closed) -> Self {
+        let closed = self.closed.iter().cloned().chain([closed]).collect();
+        Self { roots: self.roots.clone(), home: self.home.clone(), closed }
+    }
+
+    pub(crate) fn with_folders(&self, folders: Vec<PathBuf>) -> Self {
+        Self { closed: self.closed.clone(), ..Self::new(folders, self.home.clone()) }
+    }
+
+    /// Whether this is a folder or file that stays closed.
+    pub(crate) fn closes(&self, metadata: &Metadata) -> bool {
+        self.closed.iter().any(|closed| closed.is(metadata))
     }
 
     /// The list as a caller may see it.
     pub(crate) fn folders(&self) -> Vec<AllowedFolder> {
-        let describe = |root: &Root| {
+        let describe = |root: &Arc<Root>| {
             let opened = root.open();
             let configured = root.configured.as_deref();
             let path = configured.map_or_else(|| root.text.clone(), shown_path);
@@ -172,7 +221,7 @@ impl Roots {
     }
 
     fn enter_as_written(&self, path: &Path, asked: &str) -> Result<Option<Entry>, FilesError> {
-        let mut best: Option<(usize, &Root, PathBuf)> = None;
+        let mut best: Option<(usize, &Arc<Root>, PathBuf)> = None;
         for root in &self.roots {
             let real = root.real_path().ok();
             for base in [root.configured.as_deref(), real.as_deref()].into_iter().flatten() {
@@ -186,6 +235,7 @@ impl Roots {
         }
         let Some((_, root, rest)) = best else { return Ok(None) };
         match root.open() {
+            Ok((_, real)) if self.closed.iter().any(|closed| closed.holds(&real)) => Err(FilesError::Closed { path: asked.to_owned() }),
             Ok((dir, real)) => Ok(Some(Entry { dir, real, rest })),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(FilesError::from_io(asked, error)),
             Err(_) => Err(self.refusal(asked, false)),
@@ -251,6 +301,64 @@ mod tests {
         std::fs::remove_dir(&allowed).unwrap();
         std::os::unix::fs::symlink(&out, &allowed).unwrap();
         assert!(matches!(enter(&roots, &allowed), Err(FilesError::NoFolders { .. })));
+    }
+
+    #[test]
+    fn the_closed_folder_stays_closed_by_whatever_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let (allowed, state) = (dir.path().join("home"), dir.path().join("home/state"));
+        std::fs::create_dir_all(state.join("downloads")).unwrap();
+        for name in ["token", "downloads/a", "downloads/../token"] {
+            std::fs::write(state.join(name), "secret").unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&state, allowed.join("by-link")).unwrap();
+        let files = crate::Files::new(vec![allowed.clone(), state.clone()], None).with_closed(&state);
+        let closed = |path: &Path| {
+            let text = shown_path(path);
+            let read = files.read(&text, &crate::ReadOptions::default(), Cancel::never()).map(|_| ());
+            let write = files.write(&text, "x", &crate::WriteOptions::default(), Cancel::never()).map(|_| ());
+            let list = files.list(&text, 0, Cancel::never()).map(|_| ());
+            assert!([read, write, list].iter().all(Result::is_err), "{text}");
+        };
+        closed(&state);
+        closed(&state.join("token"));
+        closed(&state.join("new"));
+        closed(&state.join("downloads/a"));
+        closed(&allowed.join("by-link"));
+        closed(&allowed.join("by-link/token"));
+        closed(&allowed.join("x/../state/token"));
+        assert_eq!(std::fs::read_to_string(state.join("token")).unwrap(), "secret");
+        assert!(files.search(&shown_path(&allowed), "token", 10, Cancel::never()).unwrap().matches.is_empty());
+        // What was downloaded may be allowed by name; a list that changes keeps the rest closed.
+        files.set_folders(vec![state.join("downloads")]);
+        assert!(files.read(&shown_path(&state.join("downloads/a")), &crate::ReadOptions::default(), Cancel::never()).is_ok());
+        closed(&state.join("token"));
+    }
+
+    #[test]
+    fn a_closed_file_is_closed_under_every_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let token = dir.path().join("token");
+        std::fs::write(&token, "secret").unwrap();
+        let files = crate::Files::new(vec![dir.path().to_owned()], None).with_closed(&dir.path().join("other")).with_closed(&token);
+        std::fs::hard_link(&token, dir.path().join("hard")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("token", dir.path().join("soft")).unwrap();
+        let refused = |name: &str| {
+            let text = shown_path(&dir.path().join(name));
+            let read = files.read(&text, &crate::ReadOptions::default(), Cancel::never()).map(|_| ());
+            let write = files.write(&text, "x", &crate::WriteOptions::default(), Cancel::never()).map(|_| ());
+            [read, write].iter().all(|outcome| matches!(outcome, Err(FilesError::Closed { .. })))
+        };
+        assert!(refused("token") && refused("hard"));
+        #[cfg(unix)]
+        assert!(refused("soft"));
+        // Another file in its place is the one to keep now.
+        std::fs::remove_file(&token).unwrap();
+        std::fs::write(&token, "newer").unwrap();
+        assert!(refused("token") && !refused("hard"));
+        assert_eq!(std::fs::read_to_string(&token).unwrap(), "newer");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Files {
         }
         let path = parsed.to_file_path().map_err(|()| invalid("it names another machine or no path"))?;
         let text = shown_path(&path);
-        let place = Walk::to(&self.roots, &text, Missing::Fails, cancel)?;
+        let place = Walk::to(&self.roots(), &text, Missing::Fails, cancel)?;
         let metadata = place.metadata().map_err(|error| FilesError::from_io(&text, error))?;
         if !metadata.is_file() && !metadata.is_dir() {
             let (kind, hint) = (crate::walk::kind_of(&metadata), "Only files and folders can be shown");

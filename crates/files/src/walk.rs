@@ -51,6 +51,10 @@ impl Place {
         }
     }
 
+    fn is_folder(&self) -> bool {
+        self.metadata().is_ok_and(|metadata| metadata.is_dir())
+    }
+
     /// Opens it as a folder; a link that took its place since the walk is refused by the system.
     pub(crate) fn open_folder(self) -> io::Result<Dir> {
         match &self.name {
@@ -85,7 +89,12 @@ impl<'a> Walk<'a> {
         let (stack, steps) = (Vec::new(), VecDeque::new());
         let mut walk = Self { roots, asked, missing, cancel, links: 0, stack, real: PathBuf::new(), steps };
         walk.enter(&path)?;
-        walk.run()
+        let place = walk.run()?;
+        if asked.ends_with(std::path::is_separator) && !place.is_folder() {
+            let reason = "it ends in a slash, and no folder is there. Leave the slash out".to_owned();
+            return Err(FilesError::InvalidPath { path: asked.to_owned(), reason });
+        }
+        Ok(place)
     }
 
     fn enter(&mut self, path: &Path) -> Result<(), FilesError> {
@@ -150,6 +159,9 @@ impl<'a> Walk<'a> {
             self.make_folder(name)?;
             return self.descend(name.to_owned()).map(|()| None);
         };
+        if self.roots.closes(&metadata) {
+            return Err(FilesError::Closed { path: self.asked.to_owned() });
+        }
         if metadata.is_symlink() {
             self.follow(&name)?;
             return Ok(None);
@@ -221,6 +233,10 @@ impl<'a> Walk<'a> {
 
     fn descend(&mut self, name: OsString) -> Result<(), FilesError> {
         let dir = self.here()?.open_dir_nofollow(&name).map_err(|error| swapped(self.asked, error))?;
+        // What was opened counts, not what the look-up saw.
+        if dir.dir_metadata().is_ok_and(|metadata| self.roots.closes(&metadata)) {
+            return Err(FilesError::Closed { path: self.asked.to_owned() });
+        }
         self.stack.push((dir, name));
         Ok(())
     }

@@ -54,7 +54,7 @@ impl Files {
     pub fn write(&self, path: &str, content: &str, options: &WriteOptions, cancel: Cancel<'_>) -> Result<Written, FilesError> {
         let bytes = encoded(path, content, options)?;
         let missing = if options.create_folders { Missing::MakeFolders } else { Missing::LastMayMiss };
-        let place = Walk::to(&self.roots, path, missing, cancel)?;
+        let place = Walk::to(&self.roots(), path, missing, cancel)?;
         let Some(name) = &place.name else { return Err(not_writable(path, "a folder")) };
         let before = existing(&place, name, path)?;
         let temporary = Temporary::make(&place.folder, before.as_ref()).map_err(|error| FilesError::from_io(path, error))?;

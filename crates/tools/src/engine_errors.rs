@@ -16,10 +16,12 @@ pub(crate) fn desktop(error: Error) -> ToolError {
             let kind = match why {
                 Stop::Cancelled => ErrorKind::Cancelled,
                 Stop::TimedOut => ErrorKind::TimedOut,
+                Stop::OwnWindow => ErrorKind::Denied,
                 Stop::Unread => ErrorKind::Failed,
             };
             ToolError::new(kind, text).with("typed", typed).with("total", total)
         }
+        Error::OwnWindow => ToolError::denied(text),
         Error::Cancelled => ToolError::cancelled(text),
         Error::TimedOut => ToolError::timed_out(text),
         _ => ToolError::failed(text),

@@ -58,6 +58,22 @@ impl Audit {
         Self { writer: Mutex::new(Writer { file: None, seq: 0, hash: GENESIS.to_owned() }), lines: broadcast::channel(256).0 }
     }
 
+    /// Empties the log. Its first line then says that this was done, after how many lines, and the hash of the last one.
+    ///
+    /// # Errors
+    /// [`AuditError::Io`] when it could not be emptied.
+    pub fn clear(&self) -> Result<(), AuditError> {
+        let mut writer = self.writer.lock();
+        if let Some((file, path)) = &mut writer.file {
+            file.set_len(0).map_err(|source| AuditError::Io { path: path.clone(), source })?;
+        }
+        let before = json!({ "lines": writer.seq, "last": writer.hash });
+        writer.seq = 0;
+        writer.hash = GENESIS.to_owned();
+        drop(writer);
+        self.append("cleared", before)
+    }
+
     /// Every line written from now on, as an activity page shows it. A slow reader misses lines, the log does not.
     #[must_use]
     pub fn lines(&self) -> broadcast::Receiver<Value> {
@@ -81,10 +97,12 @@ impl Audit {
         let hash = digest(&line);
         line.insert("hash".into(), hash.clone().into());
         let line = Value::Object(line);
-        if let Some((file, path)) = &mut writer.file {
+        if let Some((file, path)) = &writer.file {
             let mut bytes = line.to_string().into_bytes();
             bytes.push(b'\n');
-            file.write_all(&bytes).map_err(|source| AuditError::Io { path: path.clone(), source })?;
+            let length = file.metadata().map(|m| m.len());
+            let undo = || length.and_then(|length| file.set_len(length));
+            whole_or_nothing(&*file, &bytes, undo).map_err(|source| AuditError::Io { path: path.clone(), source })?;
         }
         writer.seq += 1;
         writer.hash = hash;
@@ -92,6 +110,13 @@ impl Audit {
         let _ = self.lines.send(line);
         Ok(())
     }
+}
+
+/// Writes all of it, or takes back what a full disk took of it, so that the next line begins where it should.
+fn whole_or_nothing(mut to: impl Write, bytes: &[u8], undo: impl FnOnce() -> std::io::Result<()>) -> std::io::Result<()> {
+    to.write_all(bytes).inspect_err(|_| {
+        let _ = undo();
+    })
 }
 
 /// The hash of a line: SHA-256 over its JSON without the `hash` field.
@@ -123,5 +148,44 @@ fn tail(file: &mut File) -> std::io::Result<(Option<Vec<u8>>, Vec<u8>)> {
             None if from == 0 => return Ok(((!bytes.is_empty()).then_some(bytes), torn)),
             None => want *= 4,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk that is full after so many bytes.
+    struct Disk<'f>(&'f File, usize);
+
+    impl Write for Disk<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            if self.1 == 0 {
+                return Err(std::io::ErrorKind::StorageFull.into());
+            }
+            let written = self.0.write(&bytes[..self.1.min(bytes.len())])?;
+            self.1 -= written;
+            Ok(written)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_leaves_no_half_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let file = OpenOptions::new().append(true).create(true).open(&path).unwrap();
+        let put = |bytes: &[u8], room: usize| {
+            let length = file.metadata().unwrap().len();
+            whole_or_nothing(Disk(&file, room), bytes, || file.set_len(length))
+        };
+        put(b"one\n", 100).unwrap();
+        for room in 0..4 {
+            assert_eq!(put(b"two\n", room).unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+        }
+        put(b"three\n", 100).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\nthree\n");
     }
 }

@@ -105,6 +105,17 @@ mod tests {
     }
 
     #[test]
+    fn an_emptied_log_says_so_and_holds() {
+        let (_dir, path) = log(3);
+        let audit = Audit::open(&path).unwrap();
+        audit.clear().unwrap();
+        audit.append("start", json!({})).unwrap();
+        let first: Value = serde_json::from_str(fs::read_to_string(&path).unwrap().lines().next().unwrap()).unwrap();
+        assert_eq!((&first["event"], &first["lines"], &first["seq"]), (&json!("cleared"), &json!(3), &json!(1)));
+        assert_eq!(verify(&path).unwrap().lines, 2);
+    }
+
+    #[test]
     fn a_log_holds_across_starts() {
         let (_dir, path) = log(3);
         Audit::open(&path).unwrap().append("end", json!({})).unwrap();

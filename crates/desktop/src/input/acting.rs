@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -29,6 +29,8 @@ pub(super) struct Inner {
     opener: Opener,
     journal: Arc<Journal>,
     state: Mutex<State>,
+    /// When something was pressed last.
+    pressed: Arc<Mutex<Option<Instant>>>,
 }
 
 #[derive(Default)]
@@ -46,11 +48,17 @@ impl State {
 
 impl Inner {
     pub(super) fn new(opener: Opener, journal: Option<PathBuf>) -> Self {
-        Self { opener, journal: Arc::new(Journal::new(journal)), state: Mutex::default() }
+        Self { opener, journal: Arc::new(Journal::new(journal)), state: Mutex::default(), pressed: Arc::default() }
     }
 
     pub(super) fn held(&self) -> HeldNow {
         self.state.lock().held()
+    }
+
+    pub(super) fn pressed_within(&self, time: Duration) -> bool {
+        // An action that runs now has the lock: it may be pressing.
+        let busy = self.state.try_lock().is_none_or(|state| !state.held().is_empty());
+        busy || self.pressed.lock().is_some_and(|at| at.elapsed() < time)
     }
 
     /// Runs an action with the desktop to itself.
@@ -86,7 +94,21 @@ pub(super) struct Acting<'a> {
     state: &'a mut State,
 }
 
+/// Notes the time when something begins to be pressed and when that is over.
+pub(super) struct Pressing(Arc<Mutex<Option<Instant>>>);
+
+impl Drop for Pressing {
+    fn drop(&mut self) {
+        *self.0.lock() = Some(Instant::now());
+    }
+}
+
 impl Acting<'_> {
+    pub(super) fn pressing(&self) -> Pressing {
+        *self.inner.pressed.lock() = Some(Instant::now());
+        Pressing(Arc::clone(&self.inner.pressed))
+    }
+
     /// The back end, opened if need be.
     pub(super) fn backend(&mut self) -> Result<&mut (dyn Backend + 'static)> {
         let backend = match self.state.backend.take() {

@@ -104,6 +104,12 @@ pub(crate) trait Backend: Send {
         Ok(())
     }
 
+    /// An error when what lies at this place is a window of Deskhand itself, where only the person acts.
+    fn refuses(&mut self, at: Point) -> Result<()> {
+        let _ = at;
+        Ok(())
+    }
+
     /// Moves, then presses and releases a button `times` times in a row.
     fn click(&mut self, at: Point, button: Button, times: u8) -> Result<()> {
         self.move_to(at)?;

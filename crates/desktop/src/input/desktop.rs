@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 
@@ -116,7 +117,7 @@ impl Desktop {
         if !(1..=3).contains(&times) {
             return Err(Error::Invalid(format!("{times} clicks cannot be meant; give 1, 2 or 3")));
         }
-        self.act(|s| {
+        self.press_with(|s| {
             cancel.check()?;
             let backend = s.backend()?;
             let at = at.map_or_else(|| backend.pointer(), Ok)?;
@@ -131,7 +132,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::OutOfBounds`], [`Error::Failed`].
     pub fn scroll(&self, at: Option<Point>, right: i32, down: i32, cancel: &Cancel) -> Result<()> {
-        self.act(|s| {
+        self.press_with(|s| {
             cancel.check()?;
             let backend = s.backend()?;
             if let Some(at) = at {
@@ -149,7 +150,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Invalid`] when both places are the same, [`Error::OutOfBounds`], [`Error::Cancelled`], [`Error::TimedOut`].
     pub fn drag(&self, from: Option<Point>, to: Point, button: Button, cancel: &Cancel) -> Result<()> {
-        self.act(|s| {
+        self.press_with(|s| {
             cancel.check()?;
             let backend = s.backend()?;
             let from = from.map_or_else(|| backend.pointer(), Ok)?;
@@ -161,6 +162,8 @@ impl Desktop {
             }
             backend.within(from)?;
             backend.within(to)?;
+            // Where it begins is asked again with the press; where it ends something may be dropped.
+            backend.refuses(to)?;
             backend.move_to(from)?;
             s.button_down(button)?;
             let moved = s.follow(from, to, cancel);
@@ -174,7 +177,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Unavailable`].
     pub fn button_down(&self, button: Button) -> Result<()> {
-        self.act(|s| s.button_down(button))
+        self.press_with(|s| s.button_down(button))
     }
 
     /// Puts a button up.
@@ -182,7 +185,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Unavailable`].
     pub fn button_up(&self, button: Button) -> Result<()> {
-        self.act(|s| s.button_up(button))
+        self.press_with(|s| s.button_up(button))
     }
 
     /// Types a text exactly, whatever the keymap: a line end is Return, a tab is Tab.
@@ -190,7 +193,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Untypable`] naming the character, [`Error::TypingStopped`]; both say how many characters went in.
     pub fn type_text(&self, text: &str, cancel: &Cancel) -> Result<Typed> {
-        self.act(|s| s.backend()?.type_text(text, cancel))
+        self.press_with(|s| s.backend()?.type_text(text, cancel))
     }
 
     /// Presses keys in order and releases them in reverse.
@@ -198,7 +201,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Unavailable`] when this keyboard cannot give one of them, [`Error::Cancelled`], [`Error::TimedOut`].
     pub fn press(&self, keys: &[Key], cancel: &Cancel) -> Result<()> {
-        self.act(|s| {
+        self.press_with(|s| {
             cancel.check()?;
             s.backend()?.press(keys, cancel)
         })
@@ -209,7 +212,7 @@ impl Desktop {
     /// # Errors
     /// [`Error::Unavailable`] when this keyboard does not have it.
     pub fn key_down(&self, key: Key) -> Result<()> {
-        self.act(|s| s.key_down(key))
+        self.press_with(|s| s.key_down(key))
     }
 
     /// Puts a key up that is held.
@@ -217,13 +220,19 @@ impl Desktop {
     /// # Errors
     /// [`Error::Unavailable`].
     pub fn key_up(&self, key: Key) -> Result<()> {
-        self.act(|s| s.key_up(key))
+        self.press_with(|s| s.key_up(key))
     }
 
     /// What is held down by us.
     #[must_use]
     pub fn held(&self) -> HeldNow {
         self.0.held()
+    }
+
+    /// Whether a key or button of ours is being pressed, is held, or was pressed within `time`. Never waits.
+    #[must_use]
+    pub fn pressed_within(&self, time: Duration) -> bool {
+        self.0.pressed_within(time)
     }
 
     /// Lets go of every key and button that is held. What was held.
@@ -258,5 +267,15 @@ impl Desktop {
 
     fn act<T>(&self, action: impl FnOnce(&mut Acting<'_>) -> Result<T>) -> Result<T> {
         self.0.act(action)
+    }
+
+    /// An action that presses something: for a while nobody can be sure whose hand a click was.
+    fn press_with<T>(&self, action: impl FnOnce(&mut Acting<'_>) -> Result<T>) -> Result<T> {
+        self.0.act(|acting| {
+            let pressing = acting.pressing();
+            let outcome = action(acting);
+            drop(pressing);
+            outcome
+        })
     }
 }

@@ -19,6 +19,7 @@ mod pitch;
 mod pp;
 mod reader;
 mod regions;
+mod script;
 mod seen;
 mod stack;
 #[cfg(feature = "tesseract")]
@@ -29,6 +30,7 @@ pub use find::{FindError, Match, MatchKind, Query};
 pub use image::{Image, Order, Rect};
 pub use models::{ModelSize, model_folders};
 pub use reader::{Choice, Reader, ReaderOptions};
+pub use stack::languages;
 
 use std::fmt;
 

@@ -8,7 +8,8 @@ use super::crop::Crop;
 use super::models::{ModelSize, model_folders};
 use super::pp::Pp;
 use super::reader::{Choice, ReaderOptions};
-use super::text::{letters, mean};
+use super::script::{Script, is_odd, merged};
+use super::text::{letters, mean, without_marginals};
 use super::{Engine, Glyph, OcrError, Reading};
 
 /// A character that is less sure than this is read again by a more exact engine.
@@ -73,7 +74,7 @@ impl Stack {
             let asked: Vec<&Crop> = doubts.iter().map(|doubt| doubt.part.as_ref().unwrap_or(crops[doubt.line])).collect();
             let read = step.engine.read(&asked, cancelled)?;
             for (doubt, reading) in doubts.iter().zip(read) {
-                step.settle(doubt, reading, &mut readings[doubt.line]);
+                step.settle(doubt, crops[doubt.line], reading, &mut readings[doubt.line]);
             }
         }
         Ok(readings)
@@ -132,7 +133,7 @@ impl Step {
     }
 
     /// Puts the reading of this step in the place of the earlier one, if it is better.
-    fn settle(&self, doubt: &Doubt, mut new: Reading, old: &mut Reading) {
+    fn settle(&self, doubt: &Doubt, crop: &Crop, mut new: Reading, old: &mut Reading) {
         let Some(script) = self.script else {
             // Steps go from fast to exact; a more exact engine that reads nothing knows that the other one guessed.
             let inside = |g: &Glyph| (doubt.left..doubt.right).contains(&f32::midpoint(g.left, g.right).max(0.0));
@@ -142,6 +143,8 @@ impl Step {
             old.glyphs.sort_by(|a, b| a.left.total_cmp(&b.left));
             return;
         };
+        // An icon beside the text is known by what the first engines made of it; this one makes a letter of its own of it.
+        without_marginals(crop, old, &mut new);
         if doubt.accepts(&new, old, script) {
             *old = merged(&new, old, script);
         }
@@ -158,38 +161,6 @@ impl Doubt {
         let sure = if self.unread || old.confidence() < 0.5 { 0.5 } else { 0.75 };
         own >= 2 && own * 3 >= letters().count() && new.confidence() >= if proof > 0 { sure } else { 0.9 }
     }
-}
-
-/// `new`, but words of it that have no letter of its script as `old` has them: that engine knows them better.
-fn merged(new: &Reading, old: &Reading, script: Script) -> Reading {
-    let mut glyphs = Vec::with_capacity(new.glyphs.len());
-    for word in new.glyphs.split_inclusive(|g| g.character.is_whitespace()) {
-        let (letters, space) = match word.split_last() {
-            Some((last, letters)) if last.character.is_whitespace() => (letters, Some(*last)),
-            _ => (word, None),
-        };
-        let (left, right) = (letters.first().map_or(0.0, |g| g.left), letters.last().map_or(0.0, |g| g.right));
-        let known: Vec<Glyph> = old.glyphs.iter().copied().filter(|g| (left..right).contains(&f32::midpoint(g.left, g.right))).collect();
-        let known = Reading { glyphs: known };
-        let foreign = !letters.iter().any(|g| script.has(g.character));
-        let better = if foreign { known.confidence() >= 0.8 } else { known.confidence() >= 0.9 && mean(letters) < 0.75 };
-        glyphs.extend_from_slice(if better { &known.glyphs } else { letters });
-        glyphs.extend(space);
-    }
-    Reading { glyphs }
-}
-
-/// Whether letters look like those of another script that were forced into Latin or Han: `CeHeran` for `Сенегал`, one
-/// doubtful Han sign for a syllable.
-fn is_odd(letters: &[Glyph]) -> bool {
-    let forced = |g: &Glyph| g.confidence < 0.6 && !g.character.is_ascii() && g.character.is_alphabetic();
-    let capital_inside = |three: &[Glyph]| {
-        let [a, b, c] = three else { return false };
-        a.character.is_ascii_lowercase()
-            && "HBTKMREYPCXAON".contains(b.character)
-            && (c.character.is_ascii_lowercase() || c.character.is_whitespace())
-    };
-    letters.iter().any(forced) || letters.windows(3).any(capital_inside)
 }
 
 fn is_kana(c: char) -> bool {
@@ -215,25 +186,17 @@ fn pp(options: &ReaderOptions, threads: usize) -> Result<Stack, OcrError> {
     Ok(Stack { steps, certain: 0.5 })
 }
 
-/// Letters that only some engines have.
-#[derive(Clone, Copy)]
-enum Script {
-    Cyrillic,
-    Hangul,
-}
-
-impl Script {
-    fn has(self, c: char) -> bool {
-        match self {
-            Self::Cyrillic => matches!(c, '\u{400}'..='\u{52f}'),
-            Self::Hangul => matches!(c, '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7a3}'),
-        }
-    }
-
-    /// Whether a letter looks like one of another script, so that it proves nothing.
-    fn is_shared(self, c: char) -> bool {
-        matches!(self, Self::Cyrillic) && !"бджзлфцчшщъыэюяйёБДЖЗЛФЦЧШЩЪЫЭЮЯЙЁИП".contains(c)
-    }
+/// The languages that can be read here, by Tesseract's names for them.
+#[must_use]
+pub fn languages() -> Vec<String> {
+    let networks = super::model_folders(None).iter().any(|folder| folder.join(super::ModelSize::Small.recognizer()).is_file());
+    #[cfg(feature = "tesseract")]
+    let installed = super::tesseract::Tesseract::installed(&["eng", "chi_sim", "jpn", "deu", "fra", "rus", "kor"]);
+    #[cfg(not(feature = "tesseract"))]
+    let installed: Vec<&str> = Vec::new();
+    let read = if networks { vec!["eng", "chi_sim", "jpn"] } else { Vec::new() };
+    let more: Vec<_> = installed.into_iter().filter(|language| !read.contains(language)).collect();
+    read.into_iter().chain(more).map(str::to_owned).collect()
 }
 
 #[cfg(feature = "tesseract")]

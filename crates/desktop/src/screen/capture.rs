@@ -134,6 +134,25 @@ impl Capture {
         Some(cut.placed((part.x, part.y), self.screen, self.scale))
     }
 
+    /// Paints a rectangle of the screen grey. Only before the picture is given out.
+    #[cfg(target_os = "linux")]
+    pub(super) fn grey(&mut self, rect: Rect) {
+        const GREY: u8 = 0x80;
+        let Some(part) = self.rect().intersection(&rect) else { return };
+        let (x, y) = (part.x.abs_diff(self.origin.0) as usize, part.y.abs_diff(self.origin.1) as usize);
+        let (stride, row) = (self.stride, part.width as usize * 4);
+        let pixels = match Arc::get_mut(&mut self.store) {
+            Some(Store::Owned(pixels)) => pixels.as_mut_slice(),
+            Some(Store::Shared(lease)) => lease.bytes_mut(),
+            None => return,
+        };
+        for line in y..y + part.height as usize {
+            if let Some(bytes) = pixels.get_mut(line * stride + x * 4..line * stride + x * 4 + row) {
+                bytes.fill(GREY);
+            }
+        }
+    }
+
     fn bytes(&self) -> &[u8] {
         match &*self.store {
             Store::Owned(pixels) => pixels,
@@ -175,6 +194,16 @@ mod tests {
         assert_eq!(c.screen(), (100, 100));
         assert_eq!(c.pixel(0, 0), checker().pixel(2, 1));
         assert!(checker().crop(Rect::new(0, 0, 5, 5)).is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_ours_is_grey_and_nothing_beside_it() {
+        let mut c = checker();
+        let before = c.pixel(0, 0);
+        c.grey(Rect::new(11, 21, 2, 100));
+        assert_eq!((c.pixel(1, 1), c.pixel(2, 2)), (Some([0x80; 3]), Some([0x80; 3])));
+        assert_eq!((c.pixel(0, 0), c.pixel(3, 1)), (before, checker().pixel(3, 1)));
     }
 
     #[test]

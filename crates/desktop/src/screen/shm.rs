@@ -137,6 +137,13 @@ impl Lease {
         // answer to a request, and the one request of a lease was answered before it was given out as a picture.
         unsafe { std::slice::from_raw_parts(segment.start, self.len) }
     }
+
+    /// The same, to paint over.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        let Some(segment) = &mut self.segment else { return &mut [] };
+        // SAFETY: as in `bytes`; `self` is borrowed alone, so nobody reads meanwhile.
+        unsafe { std::slice::from_raw_parts_mut(segment.start, self.len) }
+    }
 }
 
 impl Drop for Lease {

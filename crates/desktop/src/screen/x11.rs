@@ -17,7 +17,7 @@ use super::monitors::{Monitor, Screen};
 use super::pixels::Layout;
 use super::shm::Pool;
 use super::{Order, Rect};
-use crate::{Error, Result};
+use crate::{Error, Result, own};
 
 x11rb::atom_manager! {
     /// Names the server knows by number.
@@ -199,10 +199,16 @@ impl X11 {
                     size.0, size.1
                 ))
             })?;
+            let _cleared = own::clear(&part, true)?;
             match self.pixels(part) {
                 Err(Error::Failed { .. }) if !last && self.size()? != size => {}
                 Err(e) => return Err(e),
-                Ok(capture) => return Ok(capture.placed((part.x, part.y), size, self.scale())),
+                Ok(capture) => {
+                    let own = if own::any() { own::grey(&self.conn, self.root, &part)? } else { Vec::new() };
+                    let mut capture = capture.placed((part.x, part.y), size, self.scale());
+                    own.into_iter().for_each(|rect| capture.grey(rect));
+                    return Ok(capture);
+                }
             }
         }
         Err(lost("the screen changes too fast"))

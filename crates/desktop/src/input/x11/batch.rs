@@ -13,6 +13,7 @@ use super::devices::{self, Hand};
 use super::keymap::{Keymap, SHIFT, Stroke};
 use super::link::{CORE_KEYBOARD, Link, down};
 use crate::Result;
+use crate::own;
 use crate::screen::x11::{lost, refused};
 
 /// The server, grabbed. Dropping it lets the others in again.
@@ -56,6 +57,11 @@ impl<'a> Batch<'a> {
             pressed: Vec::new(),
         };
         if link.keymap_changed()? { Ok(None) } else { Ok(Some(batch)) }
+    }
+
+    /// Whether a window of Deskhand itself would get the keys; nobody can give it the focus before the batch is over.
+    pub(super) fn meets_own(&self) -> Result<bool> {
+        Ok(own::any() && own::focused(&self.link.conn, self.link.root)?)
     }
 
     /// Keycodes that were down when it began.

@@ -37,6 +37,9 @@ fn attempt(link: &Link, keys: &[Key], holding: &Holding, spare: &mut Spare, canc
         cancel.check()?;
         let map = Keymap::read(link)?;
         let Some(mut batch) = Batch::begin(link)? else { continue };
+        if batch.meets_own()? {
+            return Err(Error::OwnWindow);
+        }
         let strokes = resolve(link, &map, keys, &batch, spare)?;
         send(&map, keys, &strokes, holding, &mut batch)?;
         batch.end(&map)?;
@@ -116,6 +119,9 @@ pub(super) fn hold(link: &Link, key: Key, holding: &Holding, announce: &dyn Fn(&
     loop {
         let map = Keymap::read(link)?;
         let Some(batch) = Batch::begin(link)? else { continue };
+        if batch.meets_own()? {
+            return Err(Error::OwnWindow);
+        }
         let shortcut = holding.iter().any(|(k, _)| k.makes_shortcut());
         let Some(stroke) = find(&map, key, batch.current_group(), shortcut).1 else {
             return Err(Error::unavailable(

@@ -9,6 +9,7 @@ mod devices;
 mod keymap;
 mod link;
 pub(crate) mod orphans;
+mod pace;
 mod pointer;
 mod reading;
 mod receipt;
@@ -77,6 +78,12 @@ impl Backend for X11 {
 
     fn pointer(&mut self) -> Result<Point> {
         pointer::place(&self.link)
+    }
+
+    fn refuses(&mut self, at: Point) -> Result<()> {
+        let place = (i16::try_from(at.x).unwrap_or(i16::MAX), i16::try_from(at.y).unwrap_or(i16::MAX));
+        let own = crate::own::any() && crate::own::under(&self.link.conn, self.link.root, place)?;
+        if own { Err(crate::Error::OwnWindow) } else { Ok(()) }
     }
 
     fn move_to(&mut self, to: Point) -> Result<()> {

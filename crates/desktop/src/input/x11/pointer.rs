@@ -10,6 +10,8 @@ use x11rb::protocol::xproto::{self, ConnectionExt as _};
 
 use super::link::Link;
 use crate::input::backend::{Button, Point};
+use crate::ocr::Rect;
+use crate::own;
 use crate::screen::x11::{lost, refused};
 use crate::{Error, Result};
 
@@ -35,6 +37,7 @@ pub(super) fn move_to(link: &Link, to: Point) -> Result<()> {
     let coordinate =
         |v: i32| i16::try_from(v).map_err(|_| Error::Invalid(format!("{},{} is farther than an X screen can reach", to.x, to.y)));
     let (x, y) = (coordinate(to.x)?, coordinate(to.y)?);
+    let _cleared = own::clear(&around(to), false)?;
     let began = Instant::now();
     link.fake_at(xproto::MOTION_NOTIFY_EVENT, 0, link.root, (x, y))?;
     let mut again = false;
@@ -58,6 +61,7 @@ pub(super) fn move_to(link: &Link, to: Point) -> Result<()> {
 
 pub(super) fn button(link: &Link, button: Button, down: bool) -> Result<()> {
     let code = physical(link, button.number())?;
+    let _away = if down { Away::from_own(link)? } else { None };
     press(link, code, down)?;
     link.flush()
 }
@@ -65,6 +69,7 @@ pub(super) fn button(link: &Link, button: Button, down: bool) -> Result<()> {
 /// Presses and releases a button without a pause between, then waits until the server has done so.
 pub(super) fn click(link: &Link, button: Button, times: u8) -> Result<()> {
     let code = physical(link, button.number())?;
+    let _away = Away::from_own(link)?;
     for _ in 0..times {
         press(link, code, true)?;
         press(link, code, false)?;
@@ -75,6 +80,7 @@ pub(super) fn click(link: &Link, button: Button, times: u8) -> Result<()> {
 pub(super) fn scroll(link: &Link, right: i32, down: i32) -> Result<()> {
     let [up, below, left, beside] = WHEEL;
     for (amount, back, forth) in [(down, up, below), (right, left, beside)] {
+        let _away = Away::from_own(link)?;
         let code = physical(link, if amount < 0 { back } else { forth })?;
         for _ in 0..amount.unsigned_abs() {
             press(link, code, true)?;
@@ -82,6 +88,37 @@ pub(super) fn scroll(link: &Link, right: i32, down: i32) -> Result<()> {
         }
     }
     link.sync()
+}
+
+/// The sign that an agent acts is moved away from this far around the pointer.
+const MARGIN: i32 = 16;
+
+fn around(at: Point) -> Rect {
+    Rect::new(at.x - MARGIN, at.y - MARGIN, MARGIN.unsigned_abs() * 2, MARGIN.unsigned_abs() * 2)
+}
+
+/// While it lives nobody can put another window under the pointer: the server serves us alone.
+struct Away<'a>(&'a Link);
+
+impl<'a> Away<'a> {
+    /// An error when the pointer is over a window of Deskhand itself. Without such windows nothing is asked.
+    fn from_own(link: &'a Link) -> Result<Option<Self>> {
+        if !own::any() {
+            return Ok(None);
+        }
+        drop(own::clear(&around(place(link)?), false)?);
+        link.conn.grab_server().map_err(lost)?;
+        let away = Self(link);
+        let at = link.conn.query_pointer(link.root).map_err(lost)?.reply().map_err(refused)?;
+        if own::under(&link.conn, link.root, (at.root_x, at.root_y))? { Err(Error::OwnWindow) } else { Ok(Some(away)) }
+    }
+}
+
+impl Drop for Away<'_> {
+    fn drop(&mut self) {
+        drop(self.0.conn.ungrab_server());
+        drop(self.0.flush());
+    }
 }
 
 fn press(link: &Link, code: u8, down: bool) -> Result<()> {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use x11rb::protocol::xproto::{AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConnectionExt as _, EventMask, Window};
 
 use super::link::Link;
+use super::pace::Pace;
 use super::reading::{Listener, Outcome};
 use crate::cancel::Cancel;
 use crate::error::Stop;
@@ -20,13 +21,6 @@ use crate::{Error, Result};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a window gets that can be asked neither way.
 const GRACE: Duration = Duration::from_millis(250);
-/// Characters that a window is left to handle before more is sent, so that a cancel leaves little behind, and a change of
-/// layout finds little unread. A window that is slow to answer gets more, or a slow one would take for ever.
-const NEAR: usize = 100;
-const FAR: usize = 300;
-/// When a window counts as slow.
-const SLOW: Duration = Duration::from_millis(40);
-
 /// The window that keys go to, and whom to ask about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Focus {
@@ -89,6 +83,7 @@ pub(super) enum Receipt {
 struct Flight {
     token: u32,
     characters: usize,
+    sent: Instant,
 }
 
 /// Asks windows whether they have handled what was sent to them, each in the way that it understands.
@@ -99,6 +94,9 @@ pub(super) struct Receipts {
     /// Windows that answer no ping and got keys since they were last asked about.
     silent: Vec<Window>,
     hears_pongs: bool,
+    pace: Pace,
+    /// When a ping was last answered.
+    heard: Option<Instant>,
 }
 
 impl Receipts {
@@ -132,14 +130,19 @@ impl Receipts {
         let message = ClientMessageEvent::new(32, window, link.protocols, [link.ping, token, window, 0, 0]);
         link.conn.send_event(false, window, EventMask::NO_EVENT, message).map_err(lost)?;
         link.flush()?;
-        self.flights.push_back(Flight { token, characters });
+        self.flights.push_back(Flight { token, characters, sent: Instant::now() });
         Ok(())
     }
 
-    /// Waits while a window has much left to handle, until `hurry` comes.
-    pub(super) fn pace(&mut self, link: &Link, cancel: &Cancel, hurry: Option<Instant>) -> Result<Option<Stop>> {
-        let late = || hurry.is_some_and(|at| Instant::now() >= at);
-        self.wait(link, cancel, |left, waited| left <= NEAR || (left <= FAR && waited >= SLOW) || late())
+    /// How many characters are to be sent in one go: half of what may be under way, so that the window is never idle.
+    pub(super) fn portion(&self, focus: Focus) -> usize {
+        // A window that answers no ping cannot be kept pace with.
+        if focus.pinged.is_some() { self.pace.limit() / 2 } else { usize::MAX }
+    }
+
+    /// Waits until another portion may be under way.
+    pub(super) fn pace(&mut self, link: &Link, cancel: &Cancel) -> Result<Option<Stop>> {
+        self.wait(link, cancel, |left, pace| left <= pace.limit() / 2)
     }
 
     /// Waits until all windows have handled everything sent to them.
@@ -162,16 +165,34 @@ impl Receipts {
         Ok(receipt)
     }
 
-    /// Waits until `enough` of what was sent is handled, told how much is left and how long this has taken.
-    fn wait(&mut self, link: &Link, cancel: &Cancel, enough: impl Fn(usize, Duration) -> bool) -> Result<Option<Stop>> {
-        let began = Instant::now();
-        let (mut heard, mut before) = (began, usize::MAX);
+    /// Takes in the answers that have come, and how fast they came.
+    fn hear(&mut self, link: &Link) -> Result<()> {
+        while link.poll()?.is_some() {}
+        let answered = std::mem::take(&mut *link.pongs.lock());
+        let (mut characters, mut since) = (0, self.heard);
+        self.flights.retain(|f| {
+            let open = !answered.contains(&f.token);
+            if !open {
+                // A window that had nothing to do began when this was sent.
+                since = if characters == 0 { since.max(Some(f.sent)) } else { since };
+                characters += f.characters;
+            }
+            open
+        });
+        if let Some(since) = since.filter(|_| characters > 0) {
+            self.pace.handled(characters, since.elapsed());
+            self.heard = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Waits until `enough` of what was sent is handled, told how much is left.
+    fn wait(&mut self, link: &Link, cancel: &Cancel, enough: impl Fn(usize, &Pace) -> bool) -> Result<Option<Stop>> {
+        let (mut heard, mut before) = (Instant::now(), usize::MAX);
         loop {
-            while link.poll()?.is_some() {}
-            let answered = std::mem::take(&mut *link.pongs.lock());
-            self.flights.retain(|f| !answered.contains(&f.token));
+            self.hear(link)?;
             let left = self.flights.iter().map(|f| f.characters).sum();
-            if enough(left, began.elapsed()) {
+            if enough(left, &self.pace) {
                 return Ok(None);
             }
             if left != before {

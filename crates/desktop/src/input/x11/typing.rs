@@ -39,7 +39,6 @@ pub(super) fn type_text(link: &Link, text: &str, cancel: &Cancel) -> Result<Type
         total: text.chars().count(),
         confirmed: true,
         receipts: Receipts::default(),
-        hurry: cancel.deadline().map(|at| Instant::now() + at.saturating_duration_since(Instant::now()) / 2),
     };
     let outcome = typing.run(cancel);
     if outcome.is_err() && !typing.spare.is_empty() {
@@ -96,9 +95,6 @@ struct Typing<'a> {
     total: usize,
     confirmed: bool,
     receipts: Receipts,
-    /// From when on a slow window is not waited for any more: it will handle what it was sent in its own time, and a long
-    /// text must not fail for that.
-    hurry: Option<Instant>,
 }
 
 /// The next stretch of the text that one state of the keymap can type.
@@ -187,12 +183,17 @@ impl Typing<'_> {
 
     /// Sends a round, batch by batch. False when the keymap changed before its end.
     fn send(&mut self, map: &Keymap, round: &Round, cancel: &Cancel) -> Result<bool> {
-        for strokes in round.strokes.chunks(BATCH) {
+        let mut rest = &round.strokes[..];
+        while !rest.is_empty() {
             if let Some(why) = cancel.stopped() {
                 return Err(self.stopped(why));
             }
             let focus = receipt::focus(self.link)?;
+            let (strokes, later) = rest.split_at(self.receipts.portion(focus).min(BATCH).min(rest.len()));
             let Some(mut batch) = Batch::begin(self.link)? else { return Ok(false) };
+            if batch.meets_own()? {
+                return Err(if self.done == 0 { Error::OwnWindow } else { self.stopped(Stop::OwnWindow) });
+            }
             let needed: Vec<u8> = strokes.iter().map(|s| s.code).chain(map.shift).chain(map.level3.map(|l| l.0)).collect();
             // A batch is more than one packet, and the last of it may never be sent.
             self.link.journal.change(|e| e.keys.extend(&needed));
@@ -206,9 +207,10 @@ impl Typing<'_> {
             self.link.sync()?;
             self.link.journal.change(|e| e.keys.retain(|k| !needed.contains(k)));
             self.receipts.sent(self.link, focus, strokes.len())?;
-            if let Some(why) = self.receipts.pace(self.link, cancel, self.hurry)? {
+            if let Some(why) = self.receipts.pace(self.link, cancel)? {
                 return Err(self.stopped(why));
             }
+            rest = later;
         }
         Ok(true)
     }
