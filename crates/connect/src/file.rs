@@ -29,10 +29,12 @@ impl Snapshot {
     /// Reads the file, if there is one.
     pub(crate) fn of(path: &Path) -> Result<Self, ConnectError> {
         let real = end_of_links(path).map_err(ConnectError::io(path))?;
-        let text = match fs::File::open(&real) {
+        // Told by its kind before it is opened: opening a named pipe waits for somebody to write.
+        let text = match fs::metadata(&real) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(ConnectError::io(path)(error)),
-            Ok(file) => Some(text_of(file, path)?),
+            Ok(metadata) if !is_settings(&metadata) => return Err(no_settings(path)),
+            Ok(_) => Some(text_of(fs::File::open(&real).map_err(ConnectError::io(path))?, path)?),
         };
         Ok(Self { path: path.to_owned(), real, text })
     }
@@ -85,11 +87,18 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its links form a circle"))
 }
 
+fn is_settings(metadata: &fs::Metadata) -> bool {
+    metadata.is_file() && metadata.len() <= MAX_BYTES
+}
+
+fn no_settings(path: &Path) -> ConnectError {
+    let reason = "it is not a settings file (a folder, a device, a pipe, or larger than 64 MB)".to_owned();
+    ConnectError::Unexpected { path: path.to_owned(), reason }
+}
+
 fn text_of(file: fs::File, path: &Path) -> Result<String, ConnectError> {
-    let unexpected = |reason: &str| ConnectError::Unexpected { path: path.to_owned(), reason: reason.to_owned() };
-    let metadata = file.metadata().map_err(ConnectError::io(path))?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(unexpected("it is not a settings file (a folder, a device, or larger than 64 MB)"));
+    if !is_settings(&file.metadata().map_err(ConnectError::io(path))?) {
+        return Err(no_settings(path));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(ConnectError::io(path))?;
@@ -148,5 +157,23 @@ fn forget_old_backups(folder: &Path, client: &str) {
     let surplus = backups.len().saturating_sub(KEPT_BACKUPS);
     for backup in backups.into_iter().take(surplus) {
         let _ = fs::remove_file(backup);
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_refused_and_never_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, link, folder) = (dir.path().join("pipe"), dir.path().join("link"), dir.path().join("folder"));
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        fs::create_dir(&folder).unwrap();
+        for path in [&pipe, &link, &folder, Path::new("/dev/zero")] {
+            assert!(matches!(Snapshot::of(path), Err(ConnectError::Unexpected { .. })), "{}", path.display());
+        }
+        assert_eq!(Snapshot::of(&dir.path().join("none")).unwrap().text, None);
     }
 }
