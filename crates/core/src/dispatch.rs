@@ -196,6 +196,7 @@ impl Dispatcher {
             (Ok(_), None, Ok(())) => Err(ToolError::failed("a call without a tool")),
             (Err(e), ..) => Err(e),
         };
+        let outcome = outcome.map_err(ToolError::brief);
         let result = outcome.as_ref().map_or_else(|e| e.kind.name(), |_| "ok");
         let ms = u64::try_from(call.arrived.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let Err(e) = self.audit().append("end", json!({ "call": id, "result": result, "ms": ms })) {

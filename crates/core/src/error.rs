@@ -59,6 +59,10 @@ impl fmt::Display for ErrorKind {
     }
 }
 
+/// Of a message that is longer than both together so many characters stay at its beginning and at its end.
+const HEAD: usize = 3_000;
+const TAIL: usize = 1_000;
+
 /// A call that did not do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{kind}: {message}")]
@@ -81,6 +85,20 @@ impl ToolError {
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The same error with a text that a model can read in one go: of a longer one the beginning and the end.
+    ///
+    /// Messages quote what was sent, and what was sent may be a hundred kilobytes.
+    #[must_use]
+    pub(crate) fn brief(mut self) -> Self {
+        let length = self.message.chars().count();
+        if length > HEAD + TAIL {
+            let head: String = self.message.chars().take(HEAD).collect();
+            let tail: String = self.message.chars().skip(length - TAIL).collect();
+            self.message = format!("{head} … ({} characters left out) … {tail}", length - HEAD - TAIL);
+        }
         self
     }
 
@@ -121,4 +139,18 @@ constructors! {
     cancelled => Cancelled;
     /// See [`ErrorKind::Failed`].
     failed => Failed;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_quotes_too_much_keeps_its_beginning_and_its_end() {
+        let short = ToolError::invalid("漢".repeat(HEAD + TAIL)).brief();
+        assert_eq!(short.message, "漢".repeat(HEAD + TAIL));
+        let long = ToolError::invalid(format!("there is no key {:?}; it takes a, b, c", "字".repeat(100_000))).brief();
+        assert!(long.message.starts_with("there is no key") && long.message.ends_with("it takes a, b, c"), "{}", long.message);
+        assert!(long.message.chars().count() < HEAD + TAIL + 60);
+    }
 }
