@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::gateway_stand::{Agent, Desk, Gateway, PASSWORD, PATIENCE, deskhand, eventually, run};
+use crate::gateway_stand::{Agent, Desk, Gateway, PASSWORD, PATIENCE, deskhand, eventually, http, run};
 
 #[test]
 fn an_agent_sees_and_moves_a_desktop_through_the_gateway() {
@@ -35,6 +35,32 @@ fn an_agent_sees_and_moves_a_desktop_through_the_gateway() {
         for secret in [hex, PASSWORD, "abc123"] {
             assert!(!text.contains(secret), "{log} has a secret");
         }
+    }
+}
+
+#[test]
+fn the_log_is_json_when_asked_for_and_holds_no_secrets() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut gateway = Gateway::start_with(dir.path(), "127.0.0.1", &["--log-format", "json"]);
+    let host = gateway.url.trim_start_matches("http://");
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    // A password in the field of the name, as it happens.
+    for body in ["username=ana&password=hush-wrong", "username=hush-misplaced&password=ana"] {
+        assert_eq!(http(host, "POST /api/login", form, body).unwrap()["success"], false);
+    }
+    let line = format!("GET /api/picoagent/me?token={}", gateway.token);
+    assert_eq!(http(host, &line, "", "").unwrap()["username"], "ana");
+    let good = format!("username=ana&password={}", PASSWORD.replace(' ', "+"));
+    assert_eq!(http(host, "POST /api/login", form, &good).unwrap()["success"], true);
+    gateway.process.signal("-TERM");
+    assert!(gateway.process.child.wait().unwrap().success());
+    let text = std::fs::read_to_string(dir.path().join("gateway.log")).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    let refused = lines.iter().find(|line| line["message"] == "sign-in refused").expect("the refusal is there");
+    assert_eq!((refused["level"].as_str(), refused["user"].as_str()), (Some("WARN"), Some("ana")));
+    let (_, hex) = gateway.token.split_once(':').unwrap();
+    for secret in [hex, PASSWORD, &PASSWORD.replace(' ', "+"), "hush"] {
+        assert!(!text.contains(secret), "the log has {secret}");
     }
 }
 

@@ -127,19 +127,28 @@ impl Gateway {
 
     /// At an address of this machine.
     pub fn start_at(dir: &Path, address: &str) -> Self {
+        Self::start_with(dir, address, &[])
+    }
+
+    /// With more options.
+    pub fn start_with(dir: &Path, address: &str, options: &[&str]) -> Self {
         let state = dir.join("gateway");
         let port = std::net::TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port();
         run(deskhand().args(["gateway", "user", "add", "ana", "--state-dir"]).arg(&state), PASSWORD);
         let token = run(deskhand().args(["gateway", "token", "show", "ana", "--state-dir"]).arg(&state), "").trim().to_owned();
         let url = format!("http://{address}:{port}");
-        let process = Self::serve(&state, &url);
+        let process = Self::serve(&state, &url, options);
         Self { process, url, state, token }
     }
 
-    fn serve(state: &Path, url: &str) -> Process {
+    fn serve(state: &Path, url: &str, options: &[&str]) -> Process {
         let address = url.trim_start_matches("http://");
         let mut command = deskhand();
-        command.args(["gateway", "serve", "--ready-json", "--listen", address, "--state-dir"]).arg(state).stdout(Stdio::piped());
+        command
+            .args(["gateway", "serve", "--ready-json", "--listen", address, "--state-dir"])
+            .arg(state)
+            .args(options)
+            .stdout(Stdio::piped());
         logging(&mut command, &state.with_extension("log"));
         let mut process = Process::spawn(&mut command);
         let ready: Value = serde_json::from_str(&process.first_line()).expect("a ready line");
@@ -150,7 +159,7 @@ impl Gateway {
     /// Ends it with SIGKILL and starts it again at the same address.
     pub fn crash_and_restart(&mut self) {
         self.process.kill();
-        self.process = Self::serve(&self.state, &self.url);
+        self.process = Self::serve(&self.state, &self.url, &[]);
     }
 }
 

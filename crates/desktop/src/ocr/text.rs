@@ -107,6 +107,12 @@ pub(super) fn letters<'a>(crop: &Crop, reading: &'a Reading) -> &'a [Glyph] {
     without_icons(crop, &gaps(&marked_columns(crop)), &reading.glyphs).1
 }
 
+/// Takes out of `reading` what lies where the earlier reading of the same line saw an icon at either end.
+pub(super) fn without_marginals(crop: &Crop, earlier: &Reading, reading: &mut Reading) {
+    let (kept, _) = without_icons(crop, &gaps(&marked_columns(crop)), &earlier.glyphs);
+    reading.glyphs.retain(|g| (kept.left as f32..kept.right as f32).contains(&middle(g)));
+}
+
 /// The columns and characters that remain without an icon at either end.
 fn without_icons<'a>(crop: &Crop, gaps: &[Span], glyphs: &'a [Glyph]) -> (Span, &'a [Glyph]) {
     let wide: Vec<Span> = gaps.iter().copied().filter(|g| (g.right - g.left) * 100 >= crop.height * 42).collect();
@@ -144,6 +150,8 @@ fn is_icon(crop: &Crop, group: Span, gap: Span, letters: &[Glyph]) -> bool {
         [one] if is_drawing(one.character) => true,
         [one] if is_ambiguous(one.character) => off_the_line(crop, group, gap) || one.confidence < 0.8,
         [one] => one.confidence < 0.5,
+        // Two guesses at one square drawing.
+        [_, _] if group.right - group.left <= crop.height * 5 / 4 => mean(letters) < 0.6,
         _ => false,
     }
 }
@@ -170,7 +178,7 @@ fn is_drawing(c: char) -> bool {
 
 /// Letters that icons look like.
 fn is_ambiguous(c: char) -> bool {
-    "OoQ0CXxVvUuDIl|日口回田目三二一工人入八丨彡ロニミハ、区凸合Aa".contains(c)
+    "OoQ0CXxVvUuDIl|日口回田目三二一工人入八丨彡ロニミハ、区凸合Aa@©®ОоСсХхУуАаЮюЦцㅁㅇㅂ".contains(c)
 }
 
 fn trimmed(glyphs: &[Glyph]) -> &[Glyph] {
