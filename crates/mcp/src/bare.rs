@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Taste};
 use crate::door;
-use crate::rpc::{self, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError};
+use crate::rpc::{self, INTERNAL_ERROR, INVALID_PARAMS, Request, RpcError};
 use crate::service::{CallError, Caller, Service};
 
 type Key = (String, String);
@@ -69,7 +69,7 @@ impl Bare {
             let id = request.id.clone();
             let value = match me.result(caller, request, cancel).await {
                 Ok(result) => rpc::answer(&id, result),
-                Err((code, message)) => RpcError::new(id, code, message).to_value(),
+                Err(error) => error.to_value(),
             };
             drop(running);
             answer::json(StatusCode::OK, value.to_string())
@@ -85,7 +85,7 @@ impl Bare {
         Running { bare: Arc::clone(self), key, serial, cancel, _place: place }
     }
 
-    async fn result(&self, caller: Caller, request: Request, cancel: CancellationToken) -> Result<Value, (i64, String)> {
+    async fn result(&self, caller: Caller, request: Request, cancel: CancellationToken) -> Result<Value, RpcError> {
         match request.method.as_str() {
             "ping" => Ok(json!({})),
             "tools/list" => {
@@ -96,11 +96,11 @@ impl Bare {
                 let call = door::bare_call(caller, request.params, cancel);
                 match door::run(Arc::clone(&self.service), call).await {
                     Ok(outcome) => Ok(outcome.to_value()),
-                    Err(error @ CallError::Internal(_)) => Err((INTERNAL_ERROR, error.to_string())),
-                    Err(error) => Err((INVALID_PARAMS, error.to_string())),
+                    Err(error @ CallError::Internal(_)) => Err(RpcError::new(request.id, INTERNAL_ERROR, error.to_string())),
+                    Err(error) => Err(RpcError::new(request.id, INVALID_PARAMS, error.to_string())),
                 }
             }
-            method => Err((METHOD_NOT_FOUND, format!("Method not found: {method}"))),
+            method => Err(rpc::no_such_method(request.id, method)),
         }
     }
 

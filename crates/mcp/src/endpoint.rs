@@ -34,6 +34,9 @@ pub(crate) const VERSION: &str = "mcp-protocol-version";
 /// worker remembers for one. It tells apart, it lets nobody in; whoever sends it needs the same token anyway.
 pub(crate) const CONVERSATION: &str = "deskhand-conversation";
 
+/// What a session may ask a [`Service`] for. rmcp answers anything else with the bare name of the method.
+const OLDER_METHODS: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
+
 /// Largest `initialize` in bytes: it is kept as long as its session.
 const OPENING: usize = 64 * 1024;
 
@@ -296,6 +299,9 @@ impl Endpoint {
     ) -> Response<Body> {
         if let Err(refused) = self.session(session, &caller).await {
             return refusal(&refused);
+        }
+        if self.inner.service.is_some() && !OLDER_METHODS.contains(&request.method.as_str()) {
+            return answer::error(StatusCode::OK, &rpc::no_such_method(request.id, &request.method));
         }
         let Some(place) = self.request_place() else { return too_many_streams() };
         let Some(in_flight) = self.inner.sessions.begin(session, &request.id, self.inner.service.is_some()) else {

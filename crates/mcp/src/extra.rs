@@ -26,8 +26,11 @@ const LEFT_ALONE: Duration = Duration::from_secs(10);
 const MOST: usize = 500;
 /// Longest text of one result, in bytes.
 const TEXT: usize = 300_000;
-/// Longest base64 of one picture.
+/// Longest base64 of the pictures (and sounds) of one result.
 const PICTURE: usize = 700_000;
+/// Longest schema of one tool as JSON, in bytes, and of all tools of one server together with their descriptions.
+const SCHEMA: usize = 64 * 1024;
+const LIST: usize = 512 * 1024;
 
 #[derive(Debug, Deserialize)]
 struct Spec {
@@ -93,23 +96,18 @@ pub struct Extras {
 impl Extras {
     /// Reads `{"NAME":{"url":"http://127.0.0.1:PORT/mcp","prefix":"P"}}`. `own` are our own tools' names, which win.
     ///
-    /// Servers that are not plain http on loopback are left out with a warning.
+    /// Servers that are not plain http on loopback, or are not described so, are left out with a warning.
     ///
     /// # Errors
-    /// When the text is not such JSON.
+    /// When the text is no JSON object.
     pub fn parse(text: &str, own: impl IntoIterator<Item = String>) -> Result<Self, McpError> {
         let specs: Map<String, Value> = serde_json::from_str(text)
             .map_err(|error| McpError::Config(format!("the list of other MCP servers is no JSON object: {error}")))?;
         let mut others = Vec::new();
         for (name, spec) in specs {
-            let spec: Spec = serde_json::from_value(spec)
-                .map_err(|error| McpError::Config(format!("other MCP server {name:?}: {error}; write {{\"url\": …, \"prefix\": …}}")))?;
-            match check(&name, &spec) {
-                Ok(uri) => {
-                    let prefix = spec.prefix.filter(|prefix| !prefix.is_empty());
-                    others.push(Arc::new(Other { name, prefix, client: ExtraClient::new(uri), hung: Mutex::default() }));
-                }
-                Err(reason) => tracing::warn!(server = name, url = spec.url, "another MCP server is left out: {reason}"),
+            match check(&name, spec) {
+                Ok((uri, prefix)) => others.push(Arc::new(Other { name, prefix, client: ExtraClient::new(uri), hung: Mutex::default() })),
+                Err(reason) => tracing::warn!(server = name, "another MCP server is left out: {reason}"),
             }
         }
         Ok(Self { others, own: own.into_iter().collect(), seen: Mutex::default() })
@@ -137,7 +135,9 @@ fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
-fn check(name: &str, spec: &Spec) -> Result<Uri, String> {
+/// Its address and its prefix, or why it is left out.
+fn check(name: &str, spec: Value) -> Result<(Uri, Option<String>), String> {
+    let spec: Spec = serde_json::from_value(spec).map_err(|error| format!("{error}; write {{\"url\": …, \"prefix\": …}}"))?;
     if !is_name(name) || !spec.prefix.as_deref().unwrap_or("x").bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)) {
         return Err("names and prefixes are of A-Z a-z 0-9 _ . -".to_owned());
     }
@@ -146,13 +146,18 @@ fn check(name: &str, spec: &Spec) -> Result<Uri, String> {
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     let local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
     let plain = uri.scheme_str() == Some("http") && !uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-    if local && plain { Ok(uri) } else { Err("only http on loopback is taken".to_owned()) }
+    if !local || !plain {
+        // An address with a password in it is not repeated.
+        let url = if spec.url.contains('@') { "its url" } else { spec.url.as_str() };
+        return Err(format!("{url}: only http on loopback is taken"));
+    }
+    Ok((uri, spec.prefix.filter(|prefix| !prefix.is_empty())))
 }
 
 /// A foreign tool as one of ours; `None` when it is not fit to be listed.
 fn adopt(name: String, tool: &Value) -> Option<ToolInfo> {
     let schema = |key: &str| match tool.get(key) {
-        Some(Value::Object(schema)) if schema.get("type").and_then(Value::as_str) == Some("object") => {
+        Some(value @ Value::Object(schema)) if schema.get("type").and_then(Value::as_str) == Some("object") && size(value) <= SCHEMA => {
             Some(Arc::new(plain(schema.clone())))
         }
         _ => None,
@@ -178,6 +183,11 @@ fn adopt(name: String, tool: &Value) -> Option<ToolInfo> {
     })
 }
 
+/// Length as JSON, in bytes.
+fn size(value: &Value) -> usize {
+    value.to_string().len()
+}
+
 /// Without the header annotations: they would bind clients to headers that nobody here checks.
 fn plain(mut schema: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -196,9 +206,15 @@ impl ExtraTools for Extras {
         let mut seen = HashMap::new();
         let mut tools = Vec::new();
         for (index, (other, list)) in self.others.iter().zip(lists).enumerate() {
+            let mut room = LIST;
             for tool in list {
                 let Some(name) = tool.get("name").and_then(Value::as_str).and_then(|name| other.outside(name)) else { continue };
                 let Some(info) = adopt(name.clone(), &tool) else { continue };
+                room = room.saturating_sub(info.description.len() + info.input_schema.iter().map(|(_, value)| size(value)).sum::<usize>());
+                if room == 0 {
+                    tracing::warn!(server = other.name, "another server's list is cut: it is longer than {LIST} bytes");
+                    break;
+                }
                 if taken.insert(name.clone()) {
                     seen.insert(name, index);
                     tools.push(info);
@@ -240,9 +256,9 @@ fn outcome(mut result: Map<String, Value>) -> Outcome {
         Some(Value::Array(blocks)) => blocks,
         _ => Vec::new(),
     };
-    let output = result.remove("structuredContent").unwrap_or(Value::Null);
-    let mut left = TEXT;
-    let content: Vec<Value> = blocks.into_iter().map(|block| within(block, &mut left)).collect();
+    let output = result.remove("structuredContent").filter(|output| size(output) <= TEXT).unwrap_or(Value::Null);
+    let mut room = Room { text: TEXT, data: PICTURE };
+    let content: Vec<Value> = blocks.into_iter().map(|block| room.fit(block)).collect();
     if result.get("isError").and_then(Value::as_bool) == Some(true) {
         let texts: Vec<&str> = content.iter().filter_map(|block| block.get("text")?.as_str()).collect();
         return Err(ToolError::failed(texts.join("\n")));
@@ -250,19 +266,31 @@ fn outcome(mut result: Map<String, Value>) -> Outcome {
     Ok(Reply { output, content: content.into_iter().map(Content::Foreign).collect() })
 }
 
-fn within(mut block: Value, left: &mut usize) -> Value {
-    let length = |block: &Value, key: &str| block.get(key).and_then(Value::as_str).map_or(0, str::len);
-    if length(&block, "data") > PICTURE {
-        return json!({"type": "text", "text": format!("[left out: {} bytes of base64 are more than {PICTURE}]", length(&block, "data"))});
+/// What is left of one result's limits.
+struct Room {
+    text: usize,
+    data: usize,
+}
+
+impl Room {
+    /// The block if it fits, as much of its text as fits, or a note in its place.
+    fn fit(&mut self, mut block: Value) -> Value {
+        let length = |block: &Value, key: &str| block.get(key).and_then(Value::as_str).map_or(0, str::len);
+        let (text, data) = (length(&block, "text"), length(&block, "data"));
+        // Whatever else is in it (an embedded file, annotations) counts as text.
+        let other = size(&block).saturating_sub(text + data);
+        if data > self.data || (text == 0 && other > self.text.max(4 * 1024)) {
+            return json!({"type": "text", "text": format!("[left out: {} bytes are more than one result holds]", data + other)});
+        }
+        if text > self.text {
+            let kept = block["text"].as_str().unwrap_or_default();
+            let cut = (0..=self.text).rev().find(|at| kept.is_char_boundary(*at)).unwrap_or(0);
+            block = json!({"type": "text", "text": format!("{}\n[cut: truncated at {cut} of total_bytes {text}]", &kept[..cut])});
+        }
+        self.text = self.text.saturating_sub(text.max(other));
+        self.data -= data;
+        block
     }
-    if let Some(text) = block.get("text").and_then(Value::as_str).filter(|text| text.len() > *left) {
-        let total = text.len();
-        let cut = (0..=*left).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let short = format!("{}\n[cut: truncated at {cut} of total_bytes {total}]", &text[..cut]);
-        block["text"] = short.into();
-    }
-    *left = left.saturating_sub(length(&block, "text"));
-    block
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ pub mod rpc;
 mod server;
 mod service;
 mod sessions;
+mod stall;
 mod standing;
 mod stdio;
 mod store;

@@ -110,12 +110,24 @@ pub enum Incoming {
 /// The error answer to send.
 pub fn read(bytes: &[u8]) -> Result<Incoming, RpcError> {
     let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| RpcError::new(Value::Null, PARSE_ERROR, format!("Parse error: {error}")))?;
+        serde_json::from_slice(bytes).map_err(|error| RpcError::new(readable_id(bytes), PARSE_ERROR, format!("Parse error: {error}")))?;
     match value {
         Value::Array(items) if items.is_empty() => Err(RpcError::new(Value::Null, INVALID_REQUEST, "Invalid request: an empty batch")),
         Value::Array(items) => Ok(Incoming::Batch(items)),
         value => message(value).map(Incoming::One),
     }
+}
+
+/// The id of a message that is JSON and yet cannot be read: half a surrogate pair, a number out of range, a nest too deep.
+///
+/// Its sender waits for an answer to that id, and one without it would leave it waiting. Nothing but the id is looked at.
+fn readable_id(bytes: &[u8]) -> Value {
+    #[derive(serde::Deserialize)]
+    struct Envelope {
+        id: Option<Value>,
+    }
+    let envelope: Option<Envelope> = serde_json::from_slice(bytes).ok();
+    envelope.and_then(|envelope| envelope.id).filter(usable_id).unwrap_or(Value::Null)
 }
 
 /// Judges one message.
@@ -230,6 +242,13 @@ pub(crate) fn client_name(info: Option<&Value>) -> Option<String> {
     Some(format!("{name} {version}").trim().chars().filter(|c| !c.is_control()).take(120).collect())
 }
 
+/// The answer to a request for a method that there is not; of its name no more is repeated than can be read.
+pub(crate) fn no_such_method(id: Value, method: &str) -> RpcError {
+    let name: String = method.chars().take(100).collect();
+    let more = if name.len() < method.len() { "…" } else { "" };
+    RpcError::new(id, METHOD_NOT_FOUND, format!("Method not found: {name}{more}"))
+}
+
 /// A successful answer.
 pub(crate) fn answer(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
@@ -254,6 +273,22 @@ mod tests {
         for id in ["null", "true", "1.5", "{}", "[1]", "99999999999999999999"] {
             assert_eq!(code(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)), INVALID_REQUEST, "{id}");
         }
+    }
+
+    #[test]
+    fn json_that_cannot_be_read_is_answered_by_its_id() {
+        let error =
+            |rest: &str| read(format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{rest}}}"#).as_bytes()).expect_err(rest);
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
+        for rest in [r#"{"text":"\ud83d"}"#, r#"{"text":"\udc00x"}"#, r#"{"\ud800":1}"#, r#"{"x":1e999}"#, &deep] {
+            assert_eq!((error(rest).code, error(rest).id), (PARSE_ERROR, 7.into()), "{rest:.40}");
+        }
+        for rest in ["NaN", "{", "{}}", "'x'", "Infinity"] {
+            assert_eq!((error(rest).code, error(rest).id), (PARSE_ERROR, Value::Null), "{rest}");
+        }
+        let late = read(br#"{"method":"x","params":{"x":"\ud800"},"jsonrpc":"2.0","id":"late"}"#).expect_err("late");
+        assert_eq!(late.id, "late");
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"\ud800"}"#), PARSE_ERROR);
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::error::McpError;
 use crate::guard::{Guard, OriginList, Refusal};
 use crate::legacy::Legacy;
 use crate::service::Caller;
+use crate::stall::{Brisk, STALL};
 
 /// Headers that are not whole after this close the connection.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -180,7 +181,7 @@ async fn drive(stream: TcpStream, peer: SocketAddr, table: Arc<Table>, place: Ar
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(Brisk::new(TokioIo::new(stream), STALL), service)
         .with_upgrades();
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

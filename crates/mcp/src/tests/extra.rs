@@ -30,7 +30,12 @@ fn only_plain_http_on_loopback_is_taken() {
         assert!(parse(&json!({"peer": {"url": url}}).to_string()).is_empty(), "{url}");
     }
     assert!(Extras::parse("nonsense", []).is_err());
-    assert!(Extras::parse(r#"{"peer":{}}"#, []).is_err());
+    for odd in
+        [json!({}), json!(null), json!("http://127.0.0.1:1/mcp"), json!({"url": 7}), json!({"url": "http://127.0.0.1:1/", "prefix": "a b"})]
+    {
+        let both = json!({"odd": odd, "peer": {"url": "http://127.0.0.1:1/mcp"}});
+        assert_eq!(parse(&both.to_string()).len(), 1, "{both}: one that is described wrong takes no other with it");
+    }
 }
 
 /// A server that answers `tools/list` and `tools/call` for every POST.
@@ -121,6 +126,20 @@ fn a_foreign_result_is_kept_within_our_limits() {
     assert!(first.len() < 300_100 && first.ends_with("total_bytes 600000]"));
     let Content::Foreign(second) = &reply.content[1] else { panic!("{:?}", reply.content) };
     assert_eq!(second["type"], "text");
+    let picture = json!({"type": "image", "data": "A".repeat(400_000), "mimeType": "image/png"});
+    let file = json!({"type": "resource", "resource": {"uri": "x:y", "text": "t".repeat(400_000)}});
+    let result = json!({"content": [picture, picture, file], "structuredContent": {"rows": "s".repeat(400_000)}});
+    let reply = outcome(result.as_object().cloned().unwrap()).unwrap();
+    let kinds: Vec<_> =
+        reply.content.iter().map(|block| if let Content::Foreign(block) = block { block["type"].clone() } else { Value::Null }).collect();
+    assert_eq!((kinds, reply.output), (vec!["image".into(), "text".into(), "text".into()], Value::Null));
     let failed = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
     assert_eq!(outcome(failed.as_object().cloned().unwrap()).unwrap_err().message, "no");
+}
+
+#[test]
+fn a_tool_with_a_schema_without_end_is_not_adopted() {
+    let tool = |bytes: usize| json!({"inputSchema": {"type": "object", "description": "x".repeat(bytes)}});
+    assert!(adopt("a".into(), &tool(1_000)).is_some());
+    assert!(adopt("a".into(), &tool(100_000)).is_none());
 }
