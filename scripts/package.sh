@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # Builds the .deb and the .rpm by Tauri's own bundler, from release builds: the tray app, the program `deskhand` that AI clients
 # start, the browser extension unpacked, the OCR models, icons and a desktop entry. They land in dist/.
-#   scripts/package.sh
+#   scripts/package.sh [--debug]      (--debug: from the everyday build, to try the packaging itself without a release build)
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-target=${CARGO_TARGET_DIR:-$root/target}/release
+profile=release build=--release bundle=
+[ "${1:-}" != --debug ] || { profile=debug build=; bundle=--debug; }
+target=${CARGO_TARGET_DIR:-$root/target}/$profile
 models=${DESKHAND_MODELS:-${XDG_DATA_HOME:-$HOME/.local/share}/deskhand/models}
 # The version of the bundler is that of the library.
 bundler=@tauri-apps/cli@2.12.5
 
 scripts/fetch-models.sh
-cargo build --workspace --release --bin deskhand --bin deskhand-tray
+# shellcheck disable=SC2086
+cargo build --workspace $build --bin deskhand --bin deskhand-tray
 
 stage=$root/dist/stage
 rm -rf "$stage"
@@ -47,7 +50,8 @@ linux = {
 print(json.dumps({"bundle": {"linux": linux}}))
 PYTHON
 
-npx --yes "$bundler" bundle --bundles deb,rpm --config "$stage/bundle.json"
+# shellcheck disable=SC2086
+npx --yes "$bundler" bundle $bundle --bundles deb,rpm --config "$stage/bundle.json"
 mkdir -p dist
 find "$target/bundle" -name '*.deb' -o -name '*.rpm' | while read -r package; do cp "$package" dist/; done
 rm -rf "$stage"

@@ -82,7 +82,6 @@ impl Shell {
                 let Some(window) = self.window(QUESTION) else { return };
                 if !window.is_visible().unwrap_or(false) {
                     // It comes up without the keyboard: what is being typed at this moment must not answer it.
-                    let _ = window.center();
                     let _ = window.show();
                     let _ = window.set_always_on_top(true);
                 }
@@ -105,8 +104,8 @@ impl Shell {
             QUESTION => WebviewWindowBuilder::new(&self.app, name, page("consent.html"))
                 .title(words.question)
                 .inner_size(520.0, 600.0)
+                .center()
                 .always_on_top(true)
-                .skip_taskbar(false)
                 .focused(false)
                 .minimizable(false)
                 .closable(false),
@@ -115,7 +114,7 @@ impl Shell {
                 .inner_size(crate::sign::SIZE.0, crate::sign::SIZE.1)
                 .always_on_top(true)
                 .decorations(false)
-                .resizable(false)
+                .min_inner_size(1.0, 1.0)
                 .skip_taskbar(true)
                 .focusable(false)
                 .focused(false),
@@ -126,7 +125,7 @@ impl Shell {
             .on_navigation(|url| matches!(url.scheme(), "tauri" | "about") || url.host_str() == Some("tauri.localhost"));
         match builder.build() {
             Ok(window) => {
-                claim(&window);
+                claim(&window, name);
                 Some(window)
             }
             Err(error) => {
@@ -169,14 +168,18 @@ impl Shell {
 
 /// Tells the desktop engine that this window is ours, so that no agent's click or key reaches it.
 #[cfg(target_os = "linux")]
-fn claim(window: &WebviewWindow) {
+fn claim(window: &WebviewWindow, name: &str) {
+    use gtk::prelude::GtkWindowExt;
+    if let (QUESTION, Ok(own)) = (name, window.gtk_window()) {
+        own.set_focus_on_map(false);
+    }
     if let Some(id) = x_number(window) {
         deskhand_app::own_windows::claim(id);
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn claim(_window: &WebviewWindow) {}
+fn claim(_window: &WebviewWindow, _name: &str) {}
 
 /// The number by which the X server knows a window; none on Wayland.
 #[cfg(target_os = "linux")]

@@ -18,7 +18,13 @@ const QUIET: Duration = Duration::from_millis(350);
 pub async fn keep(shell: Shell) {
     let mut changes = shell.person().changes();
     loop {
-        if shell.person().snapshot().acting.is_some() {
+        let snapshot = shell.person().snapshot();
+        if snapshot.control.state == "authorised" && shell.app().get_webview_window(SIGN).is_none() {
+            // Loaded before it is needed, so that it is never an empty box.
+            let made = shell.clone();
+            shell.on_main(move || made.window(SIGN).is_some()).await;
+        }
+        if snapshot.acting.is_some() {
             let _ = shell
                 .on_main({
                     let shell = shell.clone();
@@ -89,6 +95,7 @@ fn unmanaged(window: &WebviewWindow, at: (i32, i32), size: (u32, u32)) {
             drawn.set_override_redirect(true);
         }
         // It begins out of the way, and comes when nothing needs its place.
+        own.resize(SIZE.0 as i32, SIZE.1 as i32);
         own.move_(-10_000, at.1);
         let _ = deskhand_app::own_windows::show_sign(number, at, size);
         own.show_all();
