@@ -49,6 +49,59 @@ async fn links_that_lead_out_are_refused_and_tell_nothing() {
 }
 
 #[tokio::test]
+async fn the_workers_own_folder_and_tokens_are_closed_whatever_is_allowed() {
+    // The folder above the state and the allowed one is allowed too; the token lies in the open.
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token-in-the-open");
+    fs::write(&token, "a token for this test, long enough to be one").unwrap();
+    let allow = folder.path().to_str().unwrap().to_owned();
+    let arguments = ["--authorize", "all", "--allow-dir", &allow, "--token-file", token.to_str().unwrap()];
+    let worker = Worker::again(None, &arguments, folder).await;
+    let state = worker.state.clone();
+    fs::hard_link(&token, worker.allowed.join("hard")).unwrap();
+    fs::write(state.join("token"), "the state folder's own").unwrap();
+    fs::hard_link(state.join("token"), worker.allowed.join("hard-too")).unwrap();
+    symlink(&state, worker.allowed.join("soft")).unwrap();
+    symlink(format!("/proc/{}/root{}", worker.pid(), state.display()), worker.allowed.join("proc")).unwrap();
+    let audit = fs::read_to_string(state.join("audit.jsonl")).unwrap();
+    let ways = [
+        token.clone(),
+        worker.allowed.join("hard"),
+        worker.allowed.join("hard-too"),
+        worker.allowed.join("soft/audit.jsonl"),
+        worker.allowed.join("proc/audit.jsonl"),
+        worker.allowed.join("../state/audit.jsonl"),
+        state.join("audit.jsonl"),
+        state.join("sessions/../audit.jsonl"),
+        state.join("new"),
+        state.clone(),
+    ];
+    for path in ways {
+        assert!(!read(&worker, &path).await.ok, "{}", path.display());
+        assert!(!write(&worker, &path, "x").await.ok, "{}", path.display());
+        assert!(!worker.call("computer_file_list", json!({ "path": path })).await.ok, "{}", path.display());
+    }
+    let found = worker.call("computer_file_search", json!({ "path": allow, "query": "audit" })).await.success();
+    assert_eq!(found.json["count"], 0);
+    assert!(fs::read_to_string(state.join("audit.jsonl")).unwrap().starts_with(&audit));
+    assert_eq!(fs::read_to_string(&token).unwrap(), "a token for this test, long enough to be one");
+    write(&worker, worker.allowed.join("mine"), "x").await.success();
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_means_a_folder() {
+    let worker = Worker::without_display().await;
+    let with_slash = |name: &str| format!("{}/", worker.allowed.join(name).display());
+    fs::write(worker.allowed.join("f"), "text").unwrap();
+    read(&worker, with_slash("f")).await.error("invalid_arguments");
+    write(&worker, with_slash("f"), "x").await.error("invalid_arguments");
+    write(&worker, with_slash("new"), "x").await.error("invalid_arguments");
+    worker.call("computer_file_list", json!({ "path": with_slash("") })).await.success();
+    assert_eq!(fs::read_to_string(worker.allowed.join("f")).unwrap(), "text");
+    assert!(!worker.allowed.join("new").exists());
+}
+
+#[tokio::test]
 async fn an_allow_list_that_resolves_to_nothing_refuses_everything() {
     // The worker's own allowed folder is taken away; what is left of the list never existed.
     let worker = Worker::with(None, &["--authorize", "all", "--allow-dir", "/no/such/folder"]).await;

@@ -1,8 +1,10 @@
 //! Who gets in at the real worker's doors. Rows B200 to B204 of the public reports; the attacks of every route are in the
 //! tests of `crates/mcp`, on the same code.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::wire::{Ask, Bridge, call, peak_kb, request, until};
@@ -102,6 +104,58 @@ async fn the_token_stays_out_of_sight() {
     assert_eq!(health.status, 200);
     let keys: Vec<_> = health.json().as_object().unwrap().keys().cloned().collect();
     assert_eq!(keys, ["name", "version", "protocol", "ready"]);
+}
+
+/// Starts a worker that logs all it can; its process, its ready line, and where the log is.
+async fn talkative(folder: &std::path::Path) -> (tokio::process::Child, Value, std::path::PathBuf) {
+    let log = folder.join("log");
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_deskhand"));
+    command.args(["serve", "--listen", "127.0.0.1:0", "--ready-json", "--authorize", "all", "--state-dir"]).arg(folder.join("state"));
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env("HOME", folder).env("RUST_LOG", "trace");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(std::fs::File::create(&log).unwrap()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).await;
+    read.unwrap();
+    (child, serde_json::from_str(&line).unwrap(), log)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_log_level_writes_down_what_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, ready, log) = talkative(folder.path()).await;
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let post = |body: String, headers: [(&'static str, String); 3]| {
+        let ask = client.post(ready["mcp_url"].as_str().unwrap()).bearer_auth(ready["token"].as_str().unwrap());
+        let ask = ask.header("Content-Type", "application/json").body(body);
+        headers.into_iter().fold(ask, |ask, (name, value)| ask.header(name, value)).send()
+    };
+    let plain = || [("X-A", String::new()), ("X-B", String::new()), ("X-C", String::new())];
+    let opened = post(request(1, "initialize", json!({})), plain()).await.unwrap();
+    let session = opened.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let secret = json!({ "text": "PRIVATE-TEXT" });
+    let mut modern = json!({ "name": "computer_keyboard_type", "arguments": secret });
+    modern["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "x", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let marks = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "computer_keyboard_type")];
+    let in_session = || [("Mcp-Session-Id", session.clone()), ("X-B", String::new()), ("X-C", String::new())];
+    for (body, headers) in [
+        (call(2, "computer_keyboard_type", secret.clone()), plain()),
+        (call(3, "computer_keyboard_type", secret.clone()), in_session()),
+        (request(4, "tools/call", modern), marks.map(|(name, value)| (name, value.to_owned()))),
+        // Something that is logged, so that the log is known to be on.
+        (call(5, "computer_nope", json!({})), in_session()),
+    ] {
+        assert_eq!(post(body, headers).await.unwrap().status(), 200);
+    }
+    child.kill().await.unwrap();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("computer_nope"), "{log}");
+    assert!(!log.contains("PRIVATE-TEXT") && !log.contains(ready["token"].as_str().unwrap()), "{log}");
 }
 
 /// Answers `tools/list` and `tools/call` like a small server of somebody else's.

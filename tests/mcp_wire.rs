@@ -178,6 +178,45 @@ async fn twenty_bridges_leave_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_can_be_read_of_a_message_decides_whom_its_error_answers() {
+    let worker = Worker::without_display().await;
+    let mut bridge = Bridge::start(&worker.state);
+    bridge.initialize("2025-06-18").await;
+    // Half of a character, a number out of range, a nest too deep: JSON, but nothing that can be held.
+    let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
+    for value in [r#""\ud83d""#, "1e999", deep.as_str()] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{{"name":"x","arguments":{{"a":{value}}}}}}}"#);
+        let reply = Ask::post(&worker, text.clone()).send().await.json();
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!("mine"), &json!(-32700)), "{value:.20}");
+        bridge.say(&text).await;
+        assert_eq!(bridge.hear().await, reply, "{value:.20}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_are_short_whatever_was_sent() {
+    let worker = Worker::without_display().await;
+    let long = "漢".repeat(100_000);
+    let mut bridge = Bridge::start(&worker.state);
+    bridge.initialize("2025-06-18").await;
+    for body in [
+        request(1, &long, json!({})),
+        request(1, "no/such", json!({})),
+        call(1, &long, json!({})),
+        call(1, "computer_file_read", json!({ "path": long })),
+        call(1, "computer_keyboard_press", json!({ "keys": [long] })),
+        call(1, "computer_mouse_click", json!({ "x": 1, "y": 1, "button": long })),
+    ] {
+        bridge.say(&body).await;
+        for answer in [Ask::post(&worker, body.clone()).send().await.json(), bridge.hear().await] {
+            let told = if answer["error"].is_object() { &answer["error"]["message"] } else { &answer["result"]["content"][0]["text"] };
+            let told = told.as_str().unwrap();
+            assert!((15..5_000).contains(&told.chars().count()), "{} characters: {told:.200}", told.chars().count());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sessions_survive_a_restart_of_the_worker() {
     let worker = Worker::without_display().await;
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "e2e", "version": "1" } });

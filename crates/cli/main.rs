@@ -13,6 +13,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 use deskhand_app::{Order, ServeOptions, StateFolder};
 use std::path::PathBuf;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Lends an AI agent your desktop and browser, on your terms.
 #[derive(Parser)]
@@ -134,8 +136,15 @@ fn log_json() {
     let _ = tracing_subscriber::fmt().json().flatten_event(true).with_env_filter(filter()).with_writer(std::io::stderr).try_init();
 }
 
-fn filter() -> tracing_subscriber::EnvFilter {
-    tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,deskhand=info".into())
+/// Libraries that write down whatever passes through them, typed text too. However much `RUST_LOG` asks for, they only warn.
+const TALKATIVE: [&str; 6] = ["rmcp", "tungstenite", "tokio_tungstenite", "chromiumoxide", "hyper", "zbus"];
+
+fn filter() -> EnvFilter {
+    let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,deskhand=info".into());
+    if chosen.max_level_hint().is_some_and(|most| most <= LevelFilter::WARN) {
+        return chosen;
+    }
+    TALKATIVE.iter().filter_map(|name| format!("{name}=warn").parse().ok()).fold(chosen, EnvFilter::add_directive)
 }
 
 fn give(at: &In, order: Order) -> Result<()> {
