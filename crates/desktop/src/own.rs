@@ -69,6 +69,7 @@ mod x11 {
     use crate::screen::x11::{lost, refused};
     use crate::{Error, Result};
     use parking_lot::MutexGuard;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
     use x11rb::connection::Connection as _;
     use x11rb::protocol::shape::{self, ConnectionExt as _};
@@ -92,6 +93,8 @@ mod x11 {
     }
 
     static SIGN: Mutex<Option<Sign>> = Mutex::new(None);
+    /// Its window, to be known without waiting for whoever holds it away.
+    static SIGN_WINDOW: AtomicU32 = AtomicU32::new(0);
 
     /// The sign is shown, of this size; it belongs `at` this place and comes there with the next [`return_sign`]. It must not be
     /// the window manager's to place.
@@ -101,6 +104,7 @@ mod x11 {
     pub fn show_sign(window: u32, at: (i32, i32), size: (u32, u32)) -> Result<()> {
         let rect = Rect::new(at.0, at.1, size.0, size.1);
         let long_ago = Instant::now().checked_sub(Duration::from_secs(60)).unwrap_or_else(Instant::now);
+        SIGN_WINDOW.store(window, Ordering::Release);
         let mut sign = SIGN.lock();
         let (conn, root) = match sign.take() {
             Some(old) => (old.conn, old.root),
@@ -215,8 +219,9 @@ mod x11 {
 
     /// The parts of `picture` (in screen pixels) where ours are to be seen.
     pub(crate) fn grey(conn: &RustConnection, root: Window, picture: &Rect) -> Result<Vec<Rect>> {
-        let sign = SIGN.lock().as_ref().map(|sign| sign.window);
-        let windows: Vec<_> = WINDOWS.lock().iter().copied().filter(|own| Some(*own) != sign).collect();
+        // The sign itself is out of the way now, and whoever asks holds it there.
+        let sign = SIGN_WINDOW.load(Ordering::Acquire);
+        let windows: Vec<_> = WINDOWS.lock().iter().copied().filter(|own| *own != sign).collect();
         let mut seen = Vec::new();
         for window in windows {
             let Some(rect) = shown(conn, root, window)?.and_then(|rect| rect.intersection(picture)) else { continue };
