@@ -45,16 +45,26 @@ async fn the_stop_key_stops_while_a_text_is_typed_whatever_lock_is_on() {
         for lock in &locks {
             hand.chord(&[*lock]);
         }
-        let text = "slowly ".repeat(200);
+        let text = "slowly ".repeat(2_000);
         let typing = worker.call("computer_keyboard_type", json!({ "text": text }));
-        let (answer, at) = tokio::join!(typing, async {
-            tokio::time::sleep(Duration::from_millis(700)).await;
+        let pressing = async {
+            let end = Instant::now() + Duration::from_secs(20);
+            let mut before = 0;
+            while before < 20 {
+                assert!(Instant::now() < end, "nothing is typed");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                before = window.glance().len();
+            }
             hand.chord(&[CONTROL, ALT, ESCAPE]);
-            Instant::now()
-        });
+            (before, Instant::now())
+        };
+        let (answer, (before, at)) = tokio::join!(typing, pressing);
         let took = at.elapsed();
         assert!(!answer.ok, "{}", answer.text);
         assert!(took < Duration::from_secs(5), "it took {took:?}");
+        // All that was under way to it is handled before the window answers.
+        let after = window.text().len() - before;
+        assert!(after <= 40, "{after} characters after the stop key");
         hand.wait_held(&[], 0);
         assert!(window.events().iter().all(|e| e["name"] != "Escape"), "no window sees the stop key");
         assert!(!worker.call("computer_mouse_move", json!({"x": 5, "y": 5})).await.ok);

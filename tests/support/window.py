@@ -56,6 +56,9 @@ window.connect("destroy", lambda *_: Gtk.main_quit())
 
 
 def obey(order):
+    if order == "glance":
+        say(kind="glance", value=get())
+        return False
     # A round trip to the server: everything sent before it has been delivered; GTK handles it before this idle call ends.
     Gdk.Display.get_default().sync()
     while Gtk.events_pending():
@@ -81,7 +84,9 @@ def obey(order):
 
 def orders():
     for line in sys.stdin:
-        GLib.idle_add(obey, line.strip(), priority=GLib.PRIORITY_LOW)
+        # A glance comes before the input that waits, everything else after it.
+        order = line.strip()
+        GLib.idle_add(obey, order, priority=GLib.PRIORITY_HIGH if order == "glance" else GLib.PRIORITY_LOW)
     GLib.idle_add(Gtk.main_quit)
 
 

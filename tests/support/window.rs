@@ -68,6 +68,11 @@ impl Window {
         self.ask("text")["value"].as_str().unwrap().to_owned()
     }
 
+    /// The text it holds now, whatever else is under way to it.
+    pub fn glance(&mut self) -> String {
+        self.ask("glance")["value"].as_str().unwrap().to_owned()
+    }
+
     /// Empties it and forgets the events.
     pub fn clear(&mut self) {
         self.ask("clear");

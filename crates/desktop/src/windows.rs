@@ -36,10 +36,18 @@ pub(crate) mod x11 {
         for _ in 0..4 {
             let Some(id) = active_id(x11)? else { return Ok(None) };
             if let Some(window) = described(x11, id)? {
-                return Ok(Some(window));
+                return Ok(if is_frame(x11, &window)? { None } else { Some(window) });
             }
         }
         Ok(None)
+    }
+
+    /// What a window manager leaves for a moment of a window that has gone: it has the focus and is nobody's.
+    fn is_frame(x11: &X11, window: &Window) -> Result<bool> {
+        let nameless = window.title.is_empty() && window.class.is_empty();
+        Ok(nameless
+            && numbers(x11, x11.root, x11.atoms._NET_CLIENT_LIST_STACKING)?
+                .is_some_and(|ids| !ids.iter().any(|i| u64::from(*i) == window.id)))
     }
 
     fn active_id(x11: &X11) -> Result<Option<xproto::Window>> {
