@@ -14,6 +14,7 @@ mod find;
 mod huge;
 mod image;
 mod lines;
+mod memory;
 mod models;
 mod pitch;
 mod pp;

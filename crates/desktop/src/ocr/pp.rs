@@ -46,6 +46,7 @@ impl Pp {
                 remedy: "fetch the models with `make models`, or install Tesseract with its language data".into(),
             });
         };
+        super::memory::give_large_blocks_back();
         let bad = |reason: String| OcrError::Model { file: file.display().to_string(), reason };
         let mut options = ModelOptions::with_all_ops();
         options.prepack_weights(true);
