@@ -11,6 +11,8 @@ pub const SIZE: (f64, f64) = (420.0, 46.0);
 const MARGIN: f64 = 8.0;
 /// It stays so long after a call, so that it does not flicker between calls.
 const AFTER: Duration = Duration::from_millis(1_500);
+/// And so long after the person took over, who may be reaching for its Stop.
+const REACH: Duration = Duration::from_secs(6);
 /// It comes back when nothing has met it for so long.
 const QUIET: Duration = Duration::from_millis(350);
 
@@ -45,13 +47,21 @@ pub async fn keep(shell: Shell) {
     }
 }
 
-/// Ends when no call has run for a while, or at once when AI control is not on any more.
+/// Ends when no call has run for a while, or at once when AI control is off.
 async fn while_acting(shell: &Shell, changes: &mut tokio::sync::watch::Receiver<u64>) {
     let mut until = tokio::time::Instant::now() + AFTER;
+    let mut paused = false;
     loop {
         let snapshot = shell.person().snapshot();
-        if snapshot.control.state != "authorised" {
-            return;
+        match snapshot.control.state {
+            "off" => return,
+            // The person's hand on the mouse paused it, perhaps on the way to Stop: it must not vanish under the pointer.
+            "paused" if !paused => {
+                paused = true;
+                until = tokio::time::Instant::now() + REACH;
+            }
+            "paused" => {}
+            _ => paused = false,
         }
         if snapshot.acting.is_some() {
             until = tokio::time::Instant::now() + AFTER;
