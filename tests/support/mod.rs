@@ -1,6 +1,7 @@
 //! What the end-to-end tests stand on: displays, workers, witnesses. Everything ends with the test that started it.
 
 pub mod board;
+pub mod eye;
 pub mod hand;
 pub mod lender;
 pub mod page;
@@ -9,7 +10,10 @@ pub mod person;
 pub mod rig;
 pub mod server;
 pub mod terminal;
+pub mod tray_app;
+pub mod tray_host;
 pub mod web;
+pub mod webdriver;
 pub mod window;
 pub mod wire;
 pub mod worker;
