@@ -158,3 +158,20 @@ async fn two_conversations_have_tabs_of_their_own() {
         assert!(read.contains(path) && !read.contains(other), "{read}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_persons_own_profile_is_refused_also_behind_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    // The worker's home is its folder; its state folder is made a link to where browsers keep their default profiles.
+    let own = folder.path().join(".config");
+    std::fs::create_dir_all(own.join("chromium")).unwrap();
+    std::os::unix::fs::symlink(&own, folder.path().join("state")).unwrap();
+    let worker = Worker::again(None, &["--authorize", "all", "--browser", "managed", "--headless"], folder).await;
+    let begun = Instant::now();
+    for _ in 0..2 {
+        let said = worker.call("browser_navigate", json!({"url": "about:blank"})).await.error("unavailable");
+        assert!(said.contains("default profile") && said.contains("extension"), "{said}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(std::fs::read_dir(own.join("chromium")).unwrap().count(), 0, "nothing was changed in it");
+}

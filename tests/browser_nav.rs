@@ -91,11 +91,12 @@ async fn downloads(rig: Rig) {
     );
     rig.done("navigate", json!({"url": rig.web.url("/home")})).await;
     let clicked = rig.click("#dl").await.success();
-    assert_eq!(clicked.json["downloads"][0]["file"], "report.bin", "{}", clicked.text);
+    let came = rig.downloaded(&clicked.json).await;
+    assert_eq!((came[0]["file"].as_str(), came[0]["state"].as_str()), (Some("report.bin"), Some("completed")), "{came:?}");
     if rig.person.is_none() {
-        let path = clicked.json["downloads"][0]["path"].as_str().unwrap();
+        let path = came[0]["path"].as_str().unwrap_or_else(|| panic!("no place in {came:?}"));
         assert_eq!(std::fs::read(path).unwrap().len(), 5000);
-        assert!(std::path::Path::new(path).starts_with(&rig.worker.state));
+        assert!(std::path::Path::new(path).starts_with(&rig.worker.state) && std::path::Path::new(path).starts_with(folder_of(&came[0])));
     }
     assert!(rig.current().await["url"].as_str().unwrap().ends_with("/home"));
     let archive = rig.call("navigate", json!({"url": rig.web.url("/a.tar.gz")})).await;
@@ -106,6 +107,40 @@ async fn downloads(rig: Rig) {
     rig.click("#nx").await.success();
     let asked = rig.web.hears(mark, "the next page's request", |t| t["event"] == "request" && t["path"] == "/next").await;
     assert!(asked["cookie"].as_str().unwrap().contains("sid=abc"));
+}
+
+fn folder_of(download: &serde_json::Value) -> &str {
+    download["folder"].as_str().unwrap_or_else(|| panic!("no folder in {download}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_download_leaves_its_folder_or_replaces_another() {
+    let rig = Rig::managed().await;
+    let served = |path: &str, name: &str, body: &str| {
+        let named = format!("attachment; filename=\"{name}\"");
+        rig.web.put(path, 200, &[("Content-Type", "application/octet-stream"), ("Content-Disposition", &named)], body);
+    };
+    served("/first", "report.bin", "first");
+    served("/second", "report.bin", "second");
+    served("/up", "../../up.bin", "up");
+    served("/root", "/etc/root.bin", "root");
+    served("/hidden", "..%2f..%2fhidden.bin", "hidden");
+    let mut paths = Vec::new();
+    // A download of a window that is opened for it is told to whoever works in its opener.
+    let links =
+        [("first", ""), ("second", ""), ("up", ""), ("root", ""), ("hidden", ""), ("first", "target=_blank"), ("up", "target=_blank")];
+    for (name, target) in links {
+        rig.open(&format!("<a id=l href=/{name} {target}>get</a>")).await;
+        let came = rig.downloaded(&rig.click("#l").await.success().json).await;
+        let (path, folder) = (came[0]["path"].as_str().unwrap_or_else(|| panic!("no place in {came:?}")).to_owned(), folder_of(&came[0]));
+        assert_eq!(std::path::Path::new(&path).parent().unwrap(), std::path::Path::new(folder));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), name);
+        paths.push(path);
+    }
+    for (path, (name, _)) in paths.iter().zip(links) {
+        assert_eq!(std::fs::read_to_string(path).unwrap(), name, "{path} was replaced");
+    }
+    rig.works().await;
 }
 
 async fn refusals(rig: Rig) {

@@ -9,10 +9,12 @@ mod support;
 
 mod browser_attach;
 mod browser_click;
+mod browser_dialogs;
 mod browser_input;
 mod browser_managed;
 mod browser_nav;
 mod browser_read;
+mod browser_rules;
 mod browser_script;
 mod browser_tabs;
 mod clipboard;

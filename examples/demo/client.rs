@@ -47,7 +47,7 @@ impl Process {
     pub async fn worker(stage: &Stage) -> (Self, Client) {
         let mut command = Command::new(&stage.bin);
         command
-            .args(["serve", "--listen", "127.0.0.1:0", "--authorize", "all", "--browser", "managed", "--ready-json", "--allow-dir"])
+            .args(["serve", "--listen", "127.0.0.1:0", "--authorize", "all", "--browser", "auto", "--ready-json", "--allow-dir"])
             .arg(&stage.out);
         command.arg("--state-dir").arg(stage.out.join("state")).env("RUST_LOG", "warn");
         if std::env::var_os("DISPLAY").is_none_or(|d| d.is_empty()) {
@@ -62,14 +62,16 @@ impl Process {
         (worker, client)
     }
 
+    /// What says where the worker's display is.
+    pub fn display_variables(&self) -> Vec<(String, String)> {
+        let all = [("DISPLAY", "display"), ("XAUTHORITY", "xauthority")];
+        all.iter().filter_map(|(variable, key)| Some(((*variable).to_owned(), self.ready[*key].as_str()?.to_owned()))).collect()
+    }
+
     /// A command for a program on the worker's display.
     pub fn on_display(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
-        for (variable, key) in [("DISPLAY", "display"), ("XAUTHORITY", "xauthority")] {
-            if let Some(value) = self.ready[key].as_str() {
-                command.env(variable, value);
-            }
-        }
+        command.envs(self.display_variables());
         command
     }
 }

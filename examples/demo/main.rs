@@ -2,7 +2,8 @@
 //!
 //! Act one: in a text editor, found by what is on the screen, a sentence with Chinese and an emoji is typed and saved
 //! through the editor's own dialog; the file is read back and compared. Act two: a form on a local page is filled in
-//! Chinese in the managed Chromium, sent, and the answer read. Act three: the same desktop through a gateway.
+//! Chinese in the managed Chromium, sent, and the answer read; then the same through the extension in a second Chromium,
+//! paired by a typed code and lent by its button. Act three: the same desktop through a gateway.
 //! Pictures of every step are kept. Exit code 0 only if all came out right.
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +16,11 @@
 mod client;
 mod editor;
 mod gateway;
+mod lent;
 mod page;
+#[path = "../../tests/support/person.rs"]
+#[allow(dead_code, reason = "the tests need more of it")]
+mod person;
 
 use client::{Client, Process};
 use std::path::{Path, PathBuf};
@@ -38,9 +43,18 @@ impl Stage {
 
     /// Keeps a picture of the screen as the agent sees it.
     async fn picture(&self, client: &Client, name: &str) {
+        self.keep(client, "computer_screenshot", name).await;
+    }
+
+    /// Keeps a picture of the current page.
+    async fn page(&self, client: &Client, name: &str) {
+        self.keep(client, "browser_screenshot", name).await;
+    }
+
+    async fn keep(&self, client: &Client, tool: &str, name: &str) {
         let number = self.shots.get() + 1;
         self.shots.set(number);
-        let (mime, bytes) = client.call("computer_screenshot", serde_json::json!({})).await.picture();
+        let (mime, bytes) = client.call(tool, serde_json::json!({})).await.picture();
         let end = if mime == "image/png" { "png" } else { "jpg" };
         std::fs::write(self.out.join(format!("{number:02}-{name}.{end}")), bytes).unwrap();
     }
@@ -69,7 +83,10 @@ fn main() {
         println!("Act one: a text editor");
         editor::play(&stage, &worker, &client).await;
         println!("Act two: a page in the managed Chromium");
-        page::play(&stage, &client).await;
+        let board = page::Board::open().await;
+        board.task(&stage, &client, "managed").await;
+        println!("Act two, once more: the same through the extension in a person's own Chromium");
+        lent::play(&stage, &worker, &client, &board).await;
         drop(worker);
         println!("Act three: this desktop through a gateway");
         gateway::play(&stage).await;

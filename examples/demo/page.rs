@@ -1,4 +1,5 @@
-//! Act two: a form on a local page, in the managed Chromium.
+//! Act two: a form on a local page, filled in Chinese, sent, and the answer read: in the managed Chromium, then in a
+//! person's own through the extension (`lent`). The task is the same, to the last argument.
 
 use crate::Stage;
 use crate::client::Client;
@@ -35,22 +36,44 @@ fn decoded(query: &str) -> String {
     parsed.query_pairs().map(|(_, value)| value.into_owned()).collect::<Vec<_>>().join(" / ")
 }
 
-/// Plays the act.
-pub async fn play(stage: &Stage, client: &Client) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(serve(listener));
-    let opened = client.call("browser_navigate", json!({ "url": format!("http://{address}/") })).await;
-    stage.step(&format!("opened {}", opened.json["url"].as_str().unwrap_or_default()));
-    client.call("browser_type", json!({ "selector": "#name", "text": "李雷" })).await;
-    client.call("browser_type", json!({ "selector": "#words", "text": "今天天气很好 ☀️" })).await;
-    let (_, picture) = client.call("browser_screenshot", json!({})).await.picture();
-    std::fs::write(stage.out.join("10-form.png"), picture).unwrap();
-    client.call("browser_click", json!({ "selector": "text=发送" })).await;
-    client.call("browser_wait", json!({ "selector": "#answer", "timeout": 10_000 })).await;
-    let answer = client.call("browser_get_content", json!({ "selector": "#answer" })).await;
-    assert_eq!(answer.json["content"], "收到：李雷 / 今天天气很好 ☀️");
-    stage.step("the form was filled in Chinese and sent, and the page answered with the same words");
-    stage.picture(client, "answer").await;
-    server.abort();
+/// The pages of the act, served.
+pub struct Board {
+    /// Where the form is.
+    pub address: String,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl Board {
+    /// Serves the form on a port of its own.
+    pub async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/", listener.local_addr().unwrap());
+        Self { address, server: tokio::spawn(serve(listener)) }
+    }
+
+    /// The task, in whichever browser is current.
+    pub async fn task(&self, stage: &Stage, client: &Client, name: &str) {
+        let opened = client.call("browser_navigate", json!({ "url": self.address })).await;
+        stage.step(&format!(
+            "opened {} in {}",
+            opened.json["url"].as_str().unwrap_or_default(),
+            opened.json["browser"].as_str().unwrap_or_default()
+        ));
+        client.call("browser_type", json!({ "selector": "#name", "text": "李雷" })).await;
+        client.call("browser_type", json!({ "selector": "#words", "text": "今天天气很好 ☀️" })).await;
+        stage.step("filled in both fields in Chinese");
+        stage.page(client, &format!("{name}-form")).await;
+        client.call("browser_click", json!({ "selector": "text=发送" })).await;
+        client.call("browser_wait", json!({ "selector": "#answer", "timeout": 20_000 })).await;
+        let answer = client.call("browser_get_content", json!({ "selector": "#answer" })).await;
+        assert_eq!(answer.json["content"], "收到：李雷 / 今天天气很好 ☀️");
+        stage.step("the form was sent, and the page answered with the same words");
+        stage.picture(client, &format!("{name}-answer")).await;
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
 }

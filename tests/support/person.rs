@@ -25,7 +25,7 @@ type Waiting = Arc<std::sync::Mutex<HashMap<u64, oneshot::Sender<Value>>>>;
 pub struct Person {
     child: Child,
     profile: PathBuf,
-    display: String,
+    environment: Vec<(String, String)>,
     extension: PathBuf,
     more: Vec<String>,
     out: mpsc::UnboundedSender<String>,
@@ -44,13 +44,18 @@ pub struct Page<'a> {
 impl Person {
     /// Starts Chromium with a fresh or a used profile folder.
     pub async fn start(display: &str, profile: &Path, extension: &Path, more: &[&str]) -> Self {
+        Self::start_in(vec![("DISPLAY".to_owned(), display.to_owned())], profile, extension, more).await
+    }
+
+    /// The same with these variables in its environment, which say where its display is.
+    pub async fn start_in(environment: Vec<(String, String)>, profile: &Path, extension: &Path, more: &[&str]) -> Self {
         let more: Vec<String> = more.iter().map(|s| (*s).to_owned()).collect();
-        let (child, url) = launch(display, profile, extension, &more).await;
+        let (child, url) = launch(&environment, profile, extension, &more).await;
         let (out, waiting) = connect(&url).await;
         Self {
             child,
             profile: profile.to_owned(),
-            display: display.to_owned(),
+            environment,
             extension: extension.to_owned(),
             more,
             out,
@@ -67,7 +72,7 @@ impl Person {
             assert!(Instant::now() < end, "waited in vain for the browser to end");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let (child, url) = launch(&self.display, &self.profile, &self.extension, &self.more).await;
+        let (child, url) = launch(&self.environment, &self.profile, &self.extension, &self.more).await;
         self.child = child;
         (self.out, self.waiting) = connect(&url).await;
     }
@@ -186,6 +191,22 @@ impl Person {
         self.front(target).await;
     }
 
+    /// Where its debugging port answers, as `--cdp-url` takes it.
+    pub fn address(&self) -> String {
+        let text = std::fs::read_to_string(self.profile.join("DevToolsActivePort")).unwrap();
+        format!("http://127.0.0.1:{}", text.lines().next().unwrap())
+    }
+
+    /// Lends the tab in front by the button of the popup itself, which leaves that tab in front.
+    pub async fn lend_in_front(&self, target: &str) {
+        self.front(target).await;
+        let popup = self.real_popup().await;
+        popup.until("!document.querySelector('#here').hidden && !document.querySelector('#lend').hidden").await;
+        popup.press("#lend").await;
+        popup.until("!document.querySelector('#return').hidden").await;
+        popup.close().await;
+    }
+
     /// The process of the browser.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -258,7 +279,7 @@ impl Page<'_> {
     }
 }
 
-async fn launch(display: &str, profile: &Path, extension: &Path, more: &[String]) -> (Child, String) {
+async fn launch(environment: &[(String, String)], profile: &Path, extension: &Path, more: &[String]) -> (Child, String) {
     use std::os::unix::process::CommandExt;
     let port_file = profile.join("DevToolsActivePort");
     let _ = std::fs::remove_file(&port_file);
@@ -279,7 +300,7 @@ async fn launch(display: &str, profile: &Path, extension: &Path, more: &[String]
         ])
         .args(more)
         .arg("about:blank")
-        .env("DISPLAY", display)
+        .envs(environment.iter().cloned())
         .env_remove("WAYLAND_DISPLAY")
         .stdout(Stdio::null())
         .stderr(log)

@@ -36,8 +36,15 @@ impl Rig {
 
     /// A person's Chromium, with one lent tab.
     pub async fn lent() -> Self {
+        Self::lent_with(&[]).await
+    }
+
+    /// The same with more arguments of `deskhand serve`.
+    pub async fn lent_with(more: &[&str]) -> Self {
         let server = Server::managed("1280x900x24");
-        let worker = Worker::with(Some(server.name()), &["--authorize", "all", "--browser", "extension"]).await;
+        let mut arguments = vec!["--authorize", "all", "--browser", "extension"];
+        arguments.extend(more);
+        let worker = Worker::with(Some(server.name()), &arguments).await;
         let web = Web::start().await;
         let profile = tempfile::tempdir().unwrap();
         let person = Person::start(server.name(), &profile.path().join("profile"), &extension(), &[]).await;
@@ -71,6 +78,24 @@ impl Rig {
             assert!(!answer.ok, "{tool} {arguments} at {place} said ok: {}", answer.text);
             answer.text
         }
+    }
+
+    /// What results have told of downloads is awaited until all of them ended: a result that names one as begun is followed
+    /// by one that names its end.
+    pub async fn downloaded(&self, told: &Value) -> Vec<Value> {
+        let mut all: Vec<Value> = told["downloads"].as_array().cloned().unwrap_or_default();
+        let end = std::time::Instant::now() + super::worker::PATIENCE;
+        while all.is_empty() || all.iter().any(|d| d["state"] == "inProgress") {
+            assert!(std::time::Instant::now() < end, "no end of the downloads: {all:?}");
+            let news = self.done("get_attribute", json!({"selector": "html", "name": "lang"})).await;
+            for news in news["downloads"].as_array().into_iter().flatten() {
+                match all.iter_mut().find(|d| d["file"] == news["file"] && d["url"] == news["url"] && d["state"] == "inProgress") {
+                    Some(known) => *known = news.clone(),
+                    None => all.push(news.clone()),
+                }
+            }
+        }
+        all
     }
 
     /// Opens a page with this body.

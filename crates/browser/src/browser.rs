@@ -1,7 +1,7 @@
 //! One connected browser: its tabs, each with the state that the page operations need, kept up by one task that reads
 //! the transport's events.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -29,8 +29,8 @@ pub(crate) struct Browser {
     tabs: Mutex<BTreeMap<TabId, Arc<Tab>>>,
     /// Why tabs are no more.
     closed: Mutex<HashMap<TabId, String>>,
-    /// Tabs that pages opened; they belong to whoever works in their opener.
-    children: Mutex<HashSet<TabId>>,
+    /// Tabs that pages opened, by their opener; they belong to whoever works in that one.
+    children: Mutex<HashMap<TabId, TabId>>,
     changed: Notify,
 }
 
@@ -85,6 +85,12 @@ impl Browser {
                 if let Some(tab) = self.known(route.tab) {
                     tab.on_event(route.session.as_ref(), &method, &params);
                 }
+                // A window that was opened for a download only is gone before anybody looks at it.
+                if method == "Page.downloadWillBegin"
+                    && let Some(opener) = self.children.lock().get(&route.tab).and_then(|o| self.known(*o))
+                {
+                    opener.on_event(None, &method, &params);
+                }
             }
             Event::Download(told) => {
                 for tab in self.all() {
@@ -101,19 +107,19 @@ impl Browser {
 
     fn opened(self: &Arc<Self>, id: TabId, opener: Option<TabId>) {
         let tab = self.adopt(id);
-        if opener.is_some() {
-            self.children.lock().insert(id);
+        if let Some(opener) = opener {
+            self.children.lock().insert(id, opener);
         }
         if let Some(opener) = opener.and_then(|o| self.known(o)) {
             opener.change(|s| s.opened_tab(OpenedTab { tab_id: id, url: String::new() }));
         }
-        // A page of ours waits until its rules are in place. A tab that the person lends is not touched before its use.
-        if self.kind() == Kind::Managed || opener.is_some() {
-            tokio::spawn(async move {
-                if let Err(error) = tab.ensure_ready().await {
-                    tracing::debug!(tab = tab.id, %error, "a new tab could not be set up");
-                }
-            });
+        get_ready(tab);
+    }
+
+    /// Sets up every tab there is, so that none has a dialog open of which nobody was told.
+    pub(crate) async fn get_ready(&self) {
+        if let Ok(listed) = tokio::time::timeout(ANSWER, self.transport.tabs()).await.unwrap_or_else(|_| Ok(Vec::new())) {
+            listed.iter().filter(|t| self.reason(t.id).is_none()).for_each(|t| get_ready(self.adopt(t.id)));
         }
     }
 
@@ -139,7 +145,7 @@ impl Browser {
 
     /// Whether a page opened this tab.
     pub(crate) fn came_of_a_page(&self, id: TabId) -> bool {
-        self.children.lock().contains(&id)
+        self.children.lock().contains_key(&id)
     }
 
     /// Why a tab that was here is no more.
@@ -163,7 +169,7 @@ impl Browser {
     pub(crate) async fn list(&self) -> Result<Vec<TabInfo>, BrowserError> {
         let listed = tokio::time::timeout(ANSWER, self.transport.tabs()).await;
         let mut tabs = listed.map_err(|_| self.silent("listing its tabs"))??;
-        let known: Vec<Option<Arc<Tab>>> = tabs.iter().map(|t| self.known(t.id).filter(|t| t.look(|s| s.ready))).collect();
+        let known: Vec<Option<Arc<Tab>>> = tabs.iter().map(|t| self.known(t.id).filter(|t| t.look(|s| s.session.ready()))).collect();
         // The browser's list names a page by its address until it is opened again; the page itself knows.
         let titles = futures_util::future::join_all(known.iter().map(title)).await;
         for ((info, tab), title) in tabs.iter_mut().zip(&known).zip(titles) {
@@ -214,6 +220,16 @@ impl Browser {
     pub(crate) async fn select(&self, id: TabId) -> Result<(), BrowserError> {
         Ok(tokio::time::timeout(ANSWER, self.transport.select(id)).await.map_err(|_| self.silent("showing a tab"))??)
     }
+}
+
+/// Sets a tab up in the background: a page of ours waits until its rules are in place, and a dialog that comes up before
+/// the first call is answered and told like any other.
+fn get_ready(tab: Arc<Tab>) {
+    tokio::spawn(async move {
+        if let Err(error) = tab.ensure_ready().await {
+            tracing::debug!(tab = tab.id, %error, "a tab could not be set up");
+        }
+    });
 }
 
 /// The title of a tab's page, where it answers at once.

@@ -2,20 +2,32 @@
 //! Chromium, started when it is first needed and started again when it ended.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::browser::Browser;
 use crate::callers::Callers;
 use crate::error::BrowserError;
+use crate::extension::Relay;
 use crate::managed::Managed;
 use crate::page::Page;
 use crate::policy::Policy;
 use crate::setup::{CdpRoute, Choice, Naming, Setup, Source, TabRow};
 use crate::tab::Tab;
 use crate::transport::{Kind, TabId, TabInfo, Transport};
+
+/// Sets up tabs as they are lent, not only when they are first used.
+async fn attend(browsers: Weak<Browsers>, mut lending: watch::Receiver<u64>) {
+    while lending.changed().await.is_ok() {
+        let Some(browsers) = browsers.upgrade() else { return };
+        for browser in browsers.lent() {
+            browser.get_ready().await;
+        }
+    }
+}
 
 /// A connected browser of the person, and what is known of it.
 type Connected = (Arc<dyn Transport>, Arc<Browser>);
@@ -38,7 +50,8 @@ impl Browsers {
     /// Nothing is started yet.
     #[must_use]
     pub fn new(setup: Setup) -> Arc<Self> {
-        Arc::new(Self {
+        let lending = setup.relay.as_ref().filter(|_| setup.choice != Choice::Managed).map(Relay::changes);
+        let made = Arc::new(Self {
             setup,
             managed: tokio::sync::Mutex::default(),
             running: Mutex::default(),
@@ -46,7 +59,11 @@ impl Browsers {
             callers: Mutex::default(),
             seating: tokio::sync::Mutex::default(),
             cdp_route: OnceLock::new(),
-        })
+        });
+        if let (Some(lending), Ok(runtime)) = (lending, tokio::runtime::Handle::try_current()) {
+            runtime.spawn(attend(Arc::downgrade(&made), lending));
+        }
+        made
     }
 
     /// Says how callers may attach to the managed browser. The first word counts.
@@ -95,7 +112,7 @@ impl Browsers {
         }
         let ids = Arc::clone(&self.setup.ids);
         let made = Arc::new(match &self.setup.source {
-            Source::Launch(wish) => Managed::launch(wish, ids).await?,
+            Source::Launch(wish) => Managed::launch(wish, &self.setup.policy, ids).await?,
             Source::Attach(address) => Managed::attach(address, ids).await?,
         });
         let browser = Browser::new(made.clone(), self.setup.policy.clone());

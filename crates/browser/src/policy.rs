@@ -76,7 +76,11 @@ impl Policy {
         }
     }
 
-    fn file(&self, url: &Url) -> Result<(), Refused> {
+    /// Whether the page of this `file:` address may be shown.
+    ///
+    /// # Errors
+    /// [`Refused`] with the reason of whoever decides about files.
+    pub(crate) fn file(&self, url: &Url) -> Result<(), Refused> {
         let refused = |why: String| Refused { what: url.to_string(), why };
         let path = url.to_file_path().map_err(|()| refused("it does not name a local file".to_owned()))?;
         (self.files)(&path).map_err(refused)
@@ -130,8 +134,28 @@ impl Policy {
             "*://168.63.129.16*",
         ];
         let all = fixed.iter().map(|s| (*s).to_owned()).chain(self.blocked.iter().map(OriginRule::pattern));
-        // A user name before the host must not hide it.
-        all.flat_map(|p| [p.replacen("://", "://*@", 1), p]).collect()
+        // A user name before the host must not hide it. A page from an allowed folder may name any other file.
+        all.flat_map(|p| [p.replacen("://", "://*@", 1), p]).chain(["file:*".to_owned()]).collect()
+    }
+
+    /// Rules for a browser of our own that make what is forbidden impossible to reach, whoever asks for it: WebSockets
+    /// and shared workers are beyond `Fetch`. The words of a refusal come from the checks above; this is the wall behind.
+    pub(crate) fn unreachable(&self) -> String {
+        let fixed = [
+            "169.254.*.*",
+            "100.100.100.200",
+            "168.63.129.16",
+            "metadata.google.internal",
+            "metadata.goog",
+            "[fe8*",
+            "[fe9*",
+            "[fea*",
+            "[feb*",
+            "[fd00:ec2:*",
+            "[::ffff:a9fe:*",
+        ];
+        let all = fixed.iter().map(|s| (*s).to_owned()).chain(self.blocked.iter().flat_map(OriginRule::hosts));
+        all.map(|host| format!("MAP {host} ^NOTFOUND")).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -189,6 +213,21 @@ impl OriginRule {
         let host = url.host_str().unwrap_or_default().trim_end_matches('.');
         let same = host == self.host || self.subdomains && host.strip_suffix(&self.host).is_some_and(|h| h.ends_with('.'));
         same && self.scheme.as_deref().is_none_or(|s| s == url.scheme()) && self.port.is_none_or(|p| url.port_or_known_default() == Some(p))
+    }
+
+    /// As patterns of `--host-resolver-rules`.
+    fn hosts(&self) -> Vec<String> {
+        let port = self.port.or(match self.scheme.as_deref() {
+            Some("https" | "wss") => Some(443),
+            Some(_) => Some(80),
+            None => None,
+        });
+        let port = port.map(|p| format!(":{p}")).unwrap_or_default();
+        let mut all = vec![format!("{}{port}", self.host)];
+        if self.subdomains {
+            all.push(format!("*.{}{port}", self.host));
+        }
+        all
     }
 
     fn pattern(&self) -> String {
@@ -282,6 +321,16 @@ mod tests {
             assert!(hit(u), "{u}");
         }
         assert!(!hit("http://127.0.0.1:80/"));
+    }
+
+    #[test]
+    fn a_browser_of_our_own_cannot_reach_what_is_blocked() {
+        let rules = policy().unreachable();
+        for wanted in
+            ["MAP bad.example:443 ^", "MAP worse.example ^", "MAP *.worse.example ^", "MAP local.example:8080 ^", "MAP 169.254.*.* ^"]
+        {
+            assert!(rules.contains(wanted), "{wanted} in {rules}");
+        }
     }
 
     fn glob(pattern: &str, text: &str) -> bool {

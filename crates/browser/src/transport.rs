@@ -3,6 +3,7 @@
 //! [`managed`](crate::managed) (a Chromium of our own, over a private pipe) and the extension's relay (the person's
 //! own browser). Nothing above this trait may know which one it talks to, except to say so in a result.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -113,6 +114,23 @@ pub struct Download {
     pub state: String,
     /// Bytes so far.
     pub received: u64,
+    /// Bytes in all; 0 while that is not known.
+    pub total: u64,
+}
+
+impl Download {
+    /// From the parameters of `Browser.downloadProgress` or `Page.downloadProgress`.
+    pub(crate) fn from_event(params: &Value) -> Self {
+        let text = |k: &str| params[k].as_str().map(str::to_owned);
+        let bytes = |k: &str| params[k].as_f64().map_or(0, |b| b as u64);
+        Self {
+            guid: text("guid").unwrap_or_default(),
+            path: text("filePath").filter(|p| !p.is_empty()),
+            state: text("state").unwrap_or_default(),
+            received: bytes("receivedBytes"),
+            total: bytes("totalBytes"),
+        }
+    }
 }
 
 /// A wish for a new tab.
@@ -187,6 +205,11 @@ pub trait Transport: Send + Sync + std::fmt::Debug {
 
     /// Whether it still answers. After [`Event::Gone`] it is false for ever.
     fn alive(&self) -> bool;
+
+    /// Where downloads land, when this transport tells the place of each by [`Event::Download`].
+    fn download_folder(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// The tabs that may be used: all of a managed browser's page tabs, of a person's browser only the lent ones and
     /// those that agents opened there.

@@ -114,6 +114,12 @@ impl Cdp {
         heard.await.unwrap_or_else(|_| Err(self.gone()))
     }
 
+    /// One command to the browser whose answer is of no interest. It is ahead of whatever is sent after it.
+    pub(super) fn tell(&self, method: &str, params: Value) {
+        let (answer, _) = oneshot::channel();
+        let _ = self.out.send(Command { session: None, method: method.to_owned(), params, answer: Answer::Once(answer) });
+    }
+
     /// One command of an outside program; its answer comes as [`Told::Reply`], with `shown` as its session.
     pub(super) fn order(&self, outsider: u64, id: Value, shown: Option<String>, session: &str, method: &str, params: Value) {
         let answer = Answer::Outsider { number: outsider, id, session: shown };

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use super::cdp::{self, Cdp, Told};
 use super::{Launch, profile};
 use crate::error::BrowserError;
+use crate::policy::Policy;
 
 /// How long a browser may take to answer for the first time, on a loaded machine.
 const START: Duration = Duration::from_secs(20);
@@ -56,14 +57,15 @@ pub(super) fn executable(named: Option<&Path>) -> Result<PathBuf, BrowserError> 
 ///
 /// # Errors
 /// [`BrowserError::Unavailable`] with the reason: not found, profile taken, no display, its own last words.
-pub(super) async fn start(wish: &Launch) -> Result<Process, BrowserError> {
+pub(super) async fn start(wish: &Launch, policy: &Policy) -> Result<Process, BrowserError> {
     let program = executable(wish.executable.as_deref())?;
     profile::refuse_default(&wish.profile)?;
     std::fs::create_dir_all(&wish.profile)
         .map_err(|e| BrowserError::Unavailable(format!("the browser's profile folder {} cannot be made: {e}", wish.profile.display())))?;
     profile::wait_until_free(&wish.profile).await?;
-    let mut child =
-        command(&program, wish).spawn().map_err(|e| BrowserError::Unavailable(format!("{} does not start: {e}", program.display())))?;
+    let mut child = command(&program, wish, policy)
+        .spawn()
+        .map_err(|e| BrowserError::Unavailable(format!("{} does not start: {e}", program.display())))?;
     let (Some(to), Some(from), Some(log)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) else {
         return Err(BrowserError::Unavailable("the browser's pipes could not be made".to_owned()));
     };
@@ -113,11 +115,11 @@ fn last_lines<R: AsyncRead + Unpin + Send + 'static>(log: R) -> Arc<Mutex<VecDeq
     kept
 }
 
-fn command(program: &Path, wish: &Launch) -> Command {
+fn command(program: &Path, wish: &Launch, policy: &Policy) -> Command {
     // Descriptors 3 and 4 are what Chromium reads orders from and writes answers to.
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg("exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null").arg("deskhand-browser").arg(program);
-    command.args(flags(wish));
+    command.args(flags(wish)).arg(format!("--host-resolver-rules={}", policy.unreachable())).arg("about:blank");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Its own group, so that a Ctrl+C meant for the worker does not end it in the middle of a page.
     command.process_group(0).kill_on_drop(true);
@@ -166,7 +168,6 @@ fn flags(wish: &Launch) -> Vec<String> {
         flags.push("--no-sandbox".to_owned());
     }
     flags.extend(wish.extra_flags.iter().cloned());
-    flags.push("about:blank".to_owned());
     flags
 }
 
@@ -198,7 +199,6 @@ mod tests {
             || f.contains("window-size")
             || f.contains("disable-extensions")
             || f.contains("ignore-certificate")));
-        assert_eq!(flags.last().map(String::as_str), Some("about:blank"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod attach;
 mod cdp;
+mod downloads;
 mod guard;
 mod launch;
 mod outside;
@@ -21,11 +22,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use self::cdp::{CallError, Cdp, Told};
+use self::downloads::Downloads;
 use self::outside::Outsiders;
 use self::table::{Change, Table};
 use crate::error::BrowserError;
+use crate::policy::Policy;
 use crate::tab_ids::TabIds;
-use crate::transport::{Download, Event, Kind, OpenTab, Route, TabId, TabInfo, Transport, TransportError};
+use crate::transport::{Event, Kind, OpenTab, Route, TabId, TabInfo, Transport, TransportError};
 
 /// How long a tab may take to come up, and to close when its page has nothing against it.
 const TAB: Duration = Duration::from_secs(5);
@@ -94,10 +97,10 @@ impl Managed {
     ///
     /// # Errors
     /// [`BrowserError::Unavailable`] with what is missing or in the way.
-    pub async fn launch(wish: &Launch, ids: Arc<TabIds>) -> Result<Self, BrowserError> {
+    pub async fn launch(wish: &Launch, policy: &Policy, ids: Arc<TabIds>) -> Result<Self, BrowserError> {
         std::fs::create_dir_all(&wish.downloads)
             .map_err(|e| BrowserError::Unavailable(format!("the folder for downloads {} cannot be made: {e}", wish.downloads.display())))?;
-        let process = launch::start(wish).await?;
+        let process = launch::start(wish, policy).await?;
         let name = "managed Chromium".to_owned();
         let made =
             Self::over(process.cdp, process.told, &process.version, ids, name, "its private pipe".to_owned(), Some(wish.downloads.clone()));
@@ -133,7 +136,7 @@ impl Managed {
         let (send, events) = mpsc::unbounded_channel();
         let table = Arc::new(Table::new(ids));
         let outsiders = Arc::new(Outsiders::default());
-        tokio::spawn(pump(told, cdp.clone(), Arc::clone(&table), Arc::clone(&outsiders), send));
+        tokio::spawn(pump(told, cdp.clone(), Arc::clone(&table), Arc::clone(&outsiders), Downloads::new(downloads.clone()), send));
         let user_agent = version["userAgent"].as_str().unwrap_or_default().to_owned();
         Self { cdp, table, outsiders, events: Mutex::new(Some(events)), process: Mutex::new(None), name, user_agent, address, downloads }
     }
@@ -141,7 +144,7 @@ impl Managed {
     /// From here on every page, popups included, is attached before its first request, so that no rule comes late.
     async fn begin(&self) -> Result<(), BrowserError> {
         let pages = json!([{"type": "page"}]);
-        let downloads = self.downloads.as_ref().map(|d| json!({"behavior": "allow", "downloadPath": d, "eventsEnabled": true}));
+        let downloads = self.downloads.as_deref().map(|folder| downloads::order(folder, None));
         let (a, b, c) = tokio::join!(
             self.cdp.call(None, "Target.setDiscoverTargets", json!({"discover": true, "filter": pages})),
             self.cdp.call(
@@ -225,6 +228,10 @@ impl Transport for Managed {
         self.cdp.ended().is_none()
     }
 
+    fn download_folder(&self) -> Option<PathBuf> {
+        self.downloads.clone()
+    }
+
     async fn tabs(&self) -> Result<Vec<TabInfo>, TransportError> {
         let rows = self.table.rows();
         let windows = futures_util::future::join_all(rows.iter().map(|r| self.window_of(&r.target))).await;
@@ -284,7 +291,11 @@ impl Transport for Managed {
             None => self.table.target(route.tab)?.1,
         };
         let tab = route.session.is_none().then_some(route.tab);
-        self.cdp.call(Some(&session), method, params).await.map_err(|e| self.error(method, tab, e))
+        let answer = self.cdp.call(Some(&session), method, params).await.map_err(|e| self.error(method, tab, e));
+        if let ("Runtime.runIfWaitingForDebugger", Some(tab)) = (method, tab) {
+            self.table.begins(tab);
+        }
+        answer
     }
 
     fn events(&self) -> mpsc::UnboundedReceiver<Event> {
@@ -298,11 +309,22 @@ async fn pump(
     cdp: Cdp,
     table: Arc<Table>,
     outsiders: Arc<Outsiders>,
+    mut downloads: Downloads,
     send: mpsc::UnboundedSender<Event>,
 ) {
     while let Some(told) = told.recv().await {
         match told {
-            Told::Reply { outsider, message } => outsiders.reply(outsider, message),
+            Told::Reply { outsider, message } => match message["result"]["targetId"].as_str().map(str::to_owned) {
+                // A page that is sent elsewhere before our rules are in place would never go on.
+                Some(target) => {
+                    let (table, outsiders) = (Arc::clone(&table), Arc::clone(&outsiders));
+                    tokio::spawn(async move {
+                        let _ = tokio::time::timeout(TAB, table.wait_begun(&target)).await;
+                        outsiders.reply(outsider, message);
+                    });
+                }
+                None => outsiders.reply(outsider, message),
+            },
             Told::Event { session: Some(session), method, params } => {
                 if let Some(route) = table.route(&session, &method, &params) {
                     let _ = send.send(Event::Cdp { route, method, params });
@@ -311,7 +333,10 @@ async fn pump(
                 }
             }
             Told::Event { session: None, method, params } => {
-                if let Some(event) = of_browser(&table, &method, &params) {
+                if let Some(order) = downloads.take(&method, &params) {
+                    cdp.tell("Browser.setDownloadBehavior", order);
+                }
+                if let Some(event) = of_browser(&table, &mut downloads, &method, &params) {
                     let _ = send.send(event);
                 }
             }
@@ -324,15 +349,14 @@ async fn pump(
 }
 
 /// An event of the browser itself.
-fn of_browser(table: &Table, method: &str, params: &Value) -> Option<Event> {
+fn of_browser(table: &Table, downloads: &mut Downloads, method: &str, params: &Value) -> Option<Event> {
     if method == "Browser.downloadProgress" {
-        let text = |k: &str| params[k].as_str().map(str::to_owned);
-        return Some(Event::Download(Download {
-            guid: text("guid").unwrap_or_default(),
-            path: text("filePath"),
-            state: text("state").unwrap_or_default(),
-            received: params["receivedBytes"].as_f64().map_or(0, |b| b as u64),
-        }));
+        return Some(Event::Download(downloads.told(params)));
+    }
+    if method == "Browser.downloadWillBegin" {
+        // The tab tells its own ones. A window that was opened for a download cannot: it is told to its opener.
+        let opener = table.opener(params["frameId"].as_str()?)?;
+        return Some(Event::Cdp { route: Route::tab(opener), method: "Page.downloadWillBegin".to_owned(), params: params.clone() });
     }
     match table.take(method, params)? {
         Change::Opened(tab, opener) => Some(Event::Opened { tab, opener }),

@@ -13,9 +13,8 @@ const RELEASE: Duration = Duration::from_secs(6);
 /// Refuses a profile that is, holds or lies in a browser's own default folder.
 pub(super) fn refuse_default(profile: &Path) -> Result<(), BrowserError> {
     let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else { return Ok(()) };
-    let here = std::path::absolute(profile).unwrap_or_else(|_| profile.to_owned());
-    let here = here.canonicalize().unwrap_or(here);
-    match defaults(&home).into_iter().find(|d| here.starts_with(d) || d.starts_with(&here)) {
+    let here = real(&std::path::absolute(profile).unwrap_or_else(|_| profile.to_owned()));
+    match defaults(&real(&home)).into_iter().find(|d| here.starts_with(d) || d.starts_with(&here)) {
         Some(default) => Err(BrowserError::Unavailable(format!(
             "the managed browser cannot use {}: {} is the default profile of the person's own browser, which ignores debugging and would be changed by it; choose a folder of its own, or lend tabs of that browser through the extension",
             profile.display(),
@@ -23,6 +22,13 @@ pub(super) fn refuse_default(profile: &Path) -> Result<(), BrowserError> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Where a path leads, links followed, also when its last parts are not there yet.
+fn real(path: &Path) -> PathBuf {
+    let mut there = path.ancestors();
+    let found = there.find_map(|a| a.canonicalize().ok().map(|real| (a, real)));
+    found.map_or_else(|| path.to_owned(), |(a, real)| path.strip_prefix(a).map_or_else(|_| real.clone(), |rest| real.join(rest)))
 }
 
 fn defaults(home: &Path) -> Vec<PathBuf> {
@@ -113,6 +119,16 @@ mod tests {
             assert!(refuse_default(&home.join(bad)).is_err(), "{bad}");
         }
         assert!(refuse_default(&home.join(".local/state/deskhand/browser")).is_ok());
+    }
+
+    #[test]
+    fn a_link_is_followed_also_where_the_end_is_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("real")).unwrap();
+        std::os::unix::fs::symlink(base.join("real"), base.join("link")).unwrap();
+        assert_eq!(real(&base.join("link/chromium")), base.join("real/chromium"));
+        assert_eq!(real(&base.join("link")), base.join("real"));
     }
 
     #[test]

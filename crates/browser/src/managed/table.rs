@@ -19,6 +19,8 @@ pub(super) struct Row {
     pub(super) url: String,
     pub(super) title: String,
     pub(super) front: bool,
+    /// Its page was told to go on after our rules were in place.
+    begun: bool,
 }
 
 /// What an event of the browser changed.
@@ -33,6 +35,8 @@ struct Rows {
     tabs: BTreeMap<TabId, Row>,
     routes: HashMap<String, Route>,
     gone: HashMap<TabId, String>,
+    /// Who opened a target, kept beyond its end: a window that was opened for a download is gone before it is told.
+    openers: HashMap<String, TabId>,
 }
 
 /// The tabs, by number.
@@ -61,6 +65,32 @@ impl Table {
     pub(super) fn missing(&self, tab: TabId) -> TransportError {
         let reason = self.rows.lock().gone.get(&tab).cloned().unwrap_or_else(|| "no tab has this number".to_owned());
         TransportError::NoTab { tab, reason }
+    }
+
+    /// The page of a tab goes on by now: its rules are in place.
+    pub(super) fn begins(&self, tab: TabId) {
+        if let Some(row) = self.rows.lock().tabs.get_mut(&tab) {
+            row.begun = true;
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Returns when a target's page goes on, or when the target is gone.
+    pub(super) async fn wait_begun(&self, target: &str) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.rows.lock().tabs.values().find(|r| r.target == target).is_some_and(|r| r.begun) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// The tab whose page opened this target, also when that is gone by now.
+    pub(super) fn opener(&self, target: &str) -> Option<TabId> {
+        self.rows.lock().openers.get(target).copied()
     }
 
     pub(super) fn bring_to_front(&self, tab: TabId) {
@@ -162,13 +192,16 @@ impl Table {
         let mut rows = self.rows.lock();
         let opener = rows.tabs.values().find(|r| Some(r.target.as_str()) == info["openerId"].as_str()).map(|r| r.id);
         let id = self.ids.next();
+        if let Some(opener) = opener {
+            rows.openers.insert(text("targetId"), opener);
+        }
         // A popup comes to the front; a tab that an agent opens is brought there by `open`.
         let front = opener.is_some() || rows.tabs.is_empty();
         if front {
             rows.tabs.values_mut().for_each(|r| r.front = false);
         }
         rows.routes.insert(session.clone(), Route::tab(id));
-        rows.tabs.insert(id, Row { id, target: text("targetId"), session, url: text("url"), title: text("title"), front });
+        rows.tabs.insert(id, Row { id, target: text("targetId"), session, url: text("url"), title: text("title"), front, begun: false });
         Some(Change::Opened(id, opener))
     }
 
@@ -197,6 +230,8 @@ mod tests {
         assert_eq!(table.take("Target.attachedToTarget", &attached("S1", "T1", "")), Some(Change::Opened(1, None)));
         assert_eq!(table.take("Target.attachedToTarget", &attached("S2", "T2", "T1")), Some(Change::Opened(2, Some(1))));
         assert!(table.rows().iter().any(|r| r.id == 2 && r.front), "a popup comes to the front");
+        table.take("Target.detachedFromTarget", &json!({"sessionId": "S2"}));
+        assert_eq!((table.opener("T2"), table.opener("T1")), (Some(1), None));
         assert_eq!(table.take("Target.detachedFromTarget", &json!({"sessionId": "S1"})), Some(Change::Closed(1)));
         assert_eq!(table.target(1), Err(TransportError::NoTab { tab: 1, reason: "it was closed".into() }));
         assert_eq!(table.take("Target.attachedToTarget", &attached("S3", "T1", "")), Some(Change::Opened(3, None)));

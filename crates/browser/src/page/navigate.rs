@@ -62,7 +62,8 @@ impl Page {
         let url = self.tab.policy().address(address)?;
         self.check_name(&url).await?;
         self.tab.revive();
-        self.tab.ensure_ready().await?;
+        // A page that a dialog blocks can still be left: the browser itself carries out the order.
+        let silent = !self.tab.first_answer().await?;
         let before = self.begin();
         let asked = self.tab.send("Page.navigate", json!({"url": url.as_str()}));
         let limit = self.until(ANSWER);
@@ -75,6 +76,9 @@ impl Page {
         };
         if let Some(error) = answer["errorText"].as_str().filter(|e| !e.is_empty()) {
             return self.not_opened(&url, error, answer["isDownload"] == true, &before).await;
+        }
+        if silent {
+            self.tab.ensure_ready().await?;
         }
         let same_document = answer["loaderId"].is_null();
         self.load(&before, same_document).await;

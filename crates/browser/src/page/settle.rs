@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Page;
 use crate::error::BrowserError;
-use crate::tab::{FrameId, Moment};
+use crate::tab::{Downloaded, FrameId, Moment, State};
 
 /// How long an action waits for the navigation that it began.
 const NAVIGATION: Duration = Duration::from_secs(5);
@@ -16,8 +16,12 @@ const NAVIGATION: Duration = Duration::from_secs(5);
 const WINDOW: Duration = Duration::from_secs(3);
 /// How long a download may take and still be reported as complete.
 const DOWNLOAD: Duration = Duration::from_secs(3);
+/// The same for one that is known to be small, so that only a slow machine or server keeps it.
+const SMALL_DOWNLOAD: Duration = Duration::from_secs(10);
+/// What is small, in bytes.
+const SMALL: u64 = 8 * 1024 * 1024;
 /// A navigation that ends without a document may turn out to be a download a moment later.
-const TURN: Duration = Duration::from_millis(400);
+const TURN: Duration = Duration::from_millis(1200);
 /// How long the page's own handlers are waited for.
 const FENCE: Duration = Duration::from_secs(2);
 
@@ -57,10 +61,20 @@ impl Page {
 
     /// Waits a moment for downloads that began, so that their place can be told.
     pub(crate) async fn downloads(&self, before: &Moment) {
-        if self.tab.look(|s| s.moment.downloads != before.downloads) {
-            let limit = self.until(DOWNLOAD).saturating_duration_since(Instant::now());
-            self.tab.wait_for(limit, |s| s.notices.downloads.iter().all(|d| d.state != "inProgress").then_some(())).await;
+        if self.tab.look(|s| s.moment.downloads == before.downloads) {
+            return;
         }
+        let (brief, patient) = (self.until(DOWNLOAD), self.until(SMALL_DOWNLOAD));
+        let settled = |s: &mut State| s.notices.downloads.iter().all(Downloaded::settled).then_some(());
+        if self.tab.wait_for(brief.saturating_duration_since(Instant::now()), settled).await.is_some() {
+            return;
+        }
+        // One that is large, or does not say how large it is, goes on by itself; its end is told by a later result.
+        let done = |s: &mut State| {
+            let open: Vec<&Downloaded> = s.notices.downloads.iter().filter(|d| !d.settled()).collect();
+            (open.is_empty() || open.iter().any(|d| d.total == 0 || d.total > SMALL)).then_some(())
+        };
+        self.tab.wait_for(patient.saturating_duration_since(Instant::now()), done).await;
     }
 
     /// Returns when the page has done all that it does at once because of the events it got: an answer of its process

@@ -5,6 +5,7 @@
 mod frames;
 mod notices;
 mod progress;
+mod session;
 mod setup;
 mod state;
 
@@ -19,8 +20,9 @@ use tokio::time::Instant;
 
 pub(crate) use self::frames::{FrameId, World};
 pub use self::notices::{Dialog, Downloaded, Happened, OpenedTab};
+pub(crate) use self::session::Lost;
 pub(crate) use self::state::State;
-pub(crate) use self::state::{Lost, Moment, Signal};
+pub(crate) use self::state::{Moment, Signal};
 use crate::error::BrowserError;
 use crate::policy::Policy;
 use crate::transport::{Route, TabId, Transport};
@@ -41,8 +43,6 @@ pub(crate) struct Tab {
     policy: Policy,
     state: Mutex<State>,
     changed: Notify,
-    /// Held while the session is being set up.
-    setup: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Tab {
@@ -53,14 +53,9 @@ impl std::fmt::Debug for Tab {
 
 impl Tab {
     pub(crate) fn new(id: TabId, transport: Arc<dyn Transport>, policy: Policy) -> Arc<Self> {
-        Arc::new(Self {
-            id,
-            transport,
-            policy,
-            state: Mutex::new(State::default()),
-            changed: Notify::new(),
-            setup: tokio::sync::Mutex::new(()),
-        })
+        let folder = transport.download_folder().map(|f| f.to_string_lossy().into_owned());
+        let state = Mutex::new(State::landing_in(folder));
+        Arc::new(Self { id, transport, policy, state, changed: Notify::new() })
     }
 
     pub(crate) fn transport(&self) -> &Arc<dyn Transport> {

@@ -28,12 +28,29 @@ pub struct Downloaded {
     /// Where the file is; absent while it is not complete, or when the person's browser does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The folder that it lands in, from its beginning on; absent when the browser decides that by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// `inProgress`, `completed` or `canceled`.
     pub state: String,
     /// Where it came from.
     pub url: String,
     #[serde(skip)]
     pub(crate) guid: String,
+    /// Bytes in all, 0 while that is not known.
+    #[serde(skip)]
+    pub(crate) total: u64,
+}
+
+impl Downloaded {
+    /// Whether there is no more to learn: it ended, and its place is told where the browser tells places.
+    pub(crate) fn settled(&self) -> bool {
+        match self.state.as_str() {
+            "inProgress" => false,
+            "completed" => self.path.is_some() || self.folder.is_none(),
+            _ => true,
+        }
+    }
 }
 
 /// A tab that the page opened. The current tab stays the same.
@@ -76,7 +93,12 @@ impl Happened {
         let mut parts = Vec::new();
         parts.extend(self.dialogs.iter().map(|d| format!("the page opened the {} dialog {:?}, which was {}", d.kind, d.message, d.answer)));
         parts.extend(self.downloads.iter().map(|d| {
-            format!("the download of {} is {}{}", d.file, d.state, d.path.as_ref().map(|p| format!(" at {p}")).unwrap_or_default())
+            let place = match (&d.path, &d.folder) {
+                (Some(path), _) => format!(" at {path}"),
+                (None, Some(folder)) => format!(" in {folder}"),
+                (None, None) => String::new(),
+            };
+            format!("the download of {} is {}{place}", d.file, d.state)
         }));
         parts.extend(self.opened_tabs.iter().map(|t| format!("the page opened the tab {} ({})", t.tab_id, t.url)));
         parts.extend(self.notes.iter().cloned());

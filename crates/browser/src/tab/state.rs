@@ -10,30 +10,10 @@ use url::Url;
 use super::frames::{Frames, World};
 use super::notices::{Dialog, Downloaded, Happened, OpenedTab};
 use super::progress::Progress;
+use super::session::{Lost, Session};
 use super::{BINDING, WORLD};
-use crate::error::BrowserError;
 use crate::policy::{Policy, Refused};
-use crate::transport::{Download, TabId};
-
-/// Why a tab cannot be worked in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lost {
-    /// It is no more, or the person took it back.
-    Closed(String),
-    /// Its page crashed; opening another page or reloading helps.
-    Crashed,
-}
-
-impl Lost {
-    pub(crate) fn error(&self, tab: TabId) -> BrowserError {
-        match self {
-            Self::Closed(reason) => BrowserError::NoTab { tab, reason: reason.clone() },
-            Self::Crashed => {
-                BrowserError::TabUnusable { tab, reason: "its page crashed; use browser_reload or browser_navigate".to_owned() }
-            }
-        }
-    }
-}
+use crate::transport::Download;
 
 /// Where the main frame stands in its comings and goings. Counters only grow, so that whoever compares two looks
 /// misses nothing in between.
@@ -72,6 +52,8 @@ pub(crate) enum Reaction {
     Request { session: Option<Arc<str>>, id: String, allow: bool },
     /// Set up the session of a frame in another process.
     Child { session: Arc<str> },
+    /// Set up the session of a worker.
+    Worker { session: Arc<str> },
 }
 
 /// The state of a tab.
@@ -81,20 +63,26 @@ pub(crate) struct State {
     pub(crate) notices: Happened,
     pub(crate) moment: Moment,
     pub(crate) lost: Option<Lost>,
-    /// The session is set up.
-    pub(crate) ready: bool,
+    pub(crate) session: Session,
     /// By the token of the action they belong to.
     pub(crate) signals: HashMap<u64, Vec<Signal>>,
     tokens: u64,
     /// Downloads by id, and the ones that a result told of while they were running.
     running: HashMap<String, Downloaded>,
     told: HashSet<String>,
+    /// Where downloads land, when the browser itself tells the place of each.
+    folder: Option<String>,
     /// Where the windows that the page asked for are to go, until they are tabs.
     window_urls: VecDeque<String>,
     progress: Progress,
 }
 
 impl State {
+    /// A tab whose downloads land in this folder, when the browser itself tells the place of each.
+    pub(crate) fn landing_in(folder: Option<String>) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
     /// What happened since this was last asked.
     pub(crate) fn take_notices(&mut self) -> Happened {
         let taken = self.notices.take();
@@ -114,7 +102,7 @@ impl State {
     /// The session ended; the tab is still there.
     pub(crate) fn detached(&mut self) {
         self.frames = Frames::default();
-        self.ready = false;
+        self.session.lose();
         self.signals.clear();
         self.moment.started = None;
     }
@@ -123,6 +111,7 @@ impl State {
         let Some(known) = self.running.get_mut(&told.guid) else { return };
         known.state.clone_from(&told.state);
         known.path = told.path.clone().or(known.path.take());
+        known.total = known.total.max(told.total);
         let known = known.clone();
         match self.notices.downloads.iter_mut().find(|d| d.guid == told.guid) {
             Some(listed) => *listed = known,
@@ -153,10 +142,8 @@ impl State {
             "Inspector.targetCrashed" if session.is_none() => self.lost = Some(Lost::Crashed),
             "Inspector.targetReloadedAfterCrash" if self.lost == Some(Lost::Crashed) => self.lost = None,
             "Page.downloadWillBegin" => self.download(params),
-            "Page.downloadProgress" => {
-                let state = text("state").to_owned();
-                self.download_told(&Download { guid: text("guid").to_owned(), path: None, state, received: 0 });
-            }
+            // Where the browser itself tells of downloads, its word has the place too and is the only one that counts.
+            "Page.downloadProgress" if self.folder.is_none() => self.download_told(&Download::from_event(params)),
             "Page.windowOpen" => {
                 self.moment.windows += 1;
                 self.window_urls.push_back(text("url").to_owned());
@@ -181,6 +168,8 @@ impl State {
     fn request(&mut self, session: Option<&Arc<str>>, params: &Value, policy: &Policy) -> Reaction {
         let checked = match Url::parse(params["request"]["url"].as_str().unwrap_or_default()) {
             Ok(url) if matches!(url.scheme(), "http" | "https" | "ws" | "wss") => policy.check(&url),
+            // A page from an allowed folder may not lead to, or show in a frame, what lies outside.
+            Ok(url) if url.scheme() == "file" => policy.file(&url),
             _ => Ok(()),
         };
         if let Err(refused) = &checked
@@ -204,20 +193,26 @@ impl State {
         if info["type"].as_str() == Some("iframe") {
             let id = info["targetId"].as_str().unwrap_or_default();
             self.frames.attached(id, info["parentFrameId"].as_str(), Some(session.clone()));
+            return Some(Reaction::Child { session });
         }
-        Some(Reaction::Child { session })
+        Some(Reaction::Worker { session })
     }
 
     fn download(&mut self, params: &Value) {
         let text = |k: &str| params[k].as_str().unwrap_or_default().to_owned();
+        if self.running.contains_key(&text("guid")) {
+            return;
+        }
         self.moment.downloads += 1;
         self.moment.started = None;
         let begun = Downloaded {
             file: text("suggestedFilename"),
             path: None,
+            folder: self.folder.clone(),
             state: "inProgress".to_owned(),
             url: text("url"),
             guid: text("guid"),
+            total: 0,
         };
         self.running.insert(begun.guid.clone(), begun.clone());
         self.notices.download(begun);
