@@ -41,7 +41,7 @@ for folder, place in (("extension", "/usr/share/deskhand/extension"), ("models",
             files[f"{place}/{os.path.relpath(path, f'{stage}/{folder}')}"] = path
 # Loaded while running, so that no linker names them.
 deb = [d.strip() for d in shared.split(",") if d.strip()]
-deb += ["libayatana-appindicator3-1", "tesseract-ocr", "tesseract-ocr-eng"]
+deb += ["tesseract-ocr", "tesseract-ocr-eng"]
 rpm = [f"{name}()(64bit)" for name in libraries.split()] + ["libayatana-appindicator3.so.1()(64bit)", "tesseract"]
 linux = {
     "deb": {"depends": deb, "recommends": ["chromium", "tesseract-ocr-chi-sim"], "section": "utils", "files": files},
