@@ -102,7 +102,7 @@ impl Audit {
             bytes.push(b'\n');
             let length = file.metadata().map(|m| m.len());
             let undo = || length.and_then(|length| file.set_len(length));
-            whole_or_nothing(&*file, &bytes, undo).map_err(|source| AuditError::Io { path: path.clone(), source })?;
+            whole_or_nothing(file, &bytes, undo).map_err(|source| AuditError::Io { path: path.clone(), source })?;
         }
         writer.seq += 1;
         writer.hash = hash;
