@@ -10,8 +10,8 @@ package=${1:-$(ls -t "$root"/dist/*.deb 2>/dev/null | head -1)}
 
 # The release and the mirror that this machine uses itself.
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    sed -nE 's/^deb (\[[^]]*\] )?([^ ]+).*/\2/p; s/^URIs: *([^ ]+).*/\1/p' | grep -v security | head -1)
+mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+    sed -nE 's/^deb (\[[^]]*\] )?([^ ]+).*/\2/p; s/^URIs: *([^ ]+).*/\1/p' | grep -v security | sed -n 1p)
 debian=$(mktemp -d)
 cleanup() {
     for point in proc dev/pts dev/shm dev sys; do umount -l "$debian/$point" 2>/dev/null || true; done
