@@ -24,7 +24,8 @@ debootstrap --variant=minbase "$release" "$debian" "$mirror" >"$debian.log" 2>&1
 rm -f "$debian.log"
 # The machine's own way to its mirror: proxies, certificates, keys.
 cp -r /etc/apt/apt.conf.d /etc/apt/sources.list.d "$debian/etc/apt/" 2>/dev/null || true
-[ -f /etc/apt/sources.list ] && cp /etc/apt/sources.list "$debian/etc/apt/"
+rm -f "$debian/etc/apt/sources.list"
+[ ! -f /etc/apt/sources.list ] || cp /etc/apt/sources.list "$debian/etc/apt/"
 for place in /etc/apt/auth.conf.d /etc/apt/keyrings /usr/share/keyrings /etc/ssl/certs /usr/local/share/ca-certificates; do
     [ -d "$place" ] && mkdir -p "$debian$place" && cp -rL "$place/." "$debian$place/" 2>/dev/null || true
 done

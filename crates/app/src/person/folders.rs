@@ -1,7 +1,7 @@
 //! What the person should know of a folder before agents may use it.
 
 use serde::Serialize;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 /// Why a folder is worth a second thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,11 +60,7 @@ fn judge(real: &Path, home: Option<&Path>, state: &Path) -> Option<Warning> {
         return Some(Warning::Root);
     }
     if let Some(home) = home {
-        let kept = |name: &&str| {
-            let place: PathBuf = home.join(name);
-            real.starts_with(&place)
-        };
-        if SECRETS.iter().any(|name| kept(&name)) || real.starts_with(state) {
+        if SECRETS.iter().any(|name| real.starts_with(home.join(name))) || real.starts_with(state) {
             return Some(Warning::Secrets);
         }
         if home.starts_with(real) {
