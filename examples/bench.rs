@@ -197,6 +197,15 @@ fn tray(bin: &str, desk: &Worker) -> Option<(Duration, f64)> {
     Some((app.started, memory(app.child.id())))
 }
 
+fn tell_of_tray(bin: &str, desk: &Worker) {
+    match tray(bin, desk) {
+        Some((started, memory)) => {
+            println!("tray app, hidden: start to /health {:.0} ms; memory after 2 s {memory:.1} MB", started.as_secs_f64() * 1000.0);
+        }
+        None => println!("tray app: not built (make build)"),
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let bin = arguments.iter().position(|a| a == "--bin").and_then(|i| arguments.get(i + 1)).expect("usage: bench --bin DESKHAND").clone();
@@ -224,12 +233,7 @@ fn main() {
         let mut wire = Wire::open(&desk.host, &desk.token);
         let floor = encode_floor(&mut wire);
         if size == "1920x1080" {
-            match tray(&bin, &desk) {
-                Some((started, memory)) => {
-                    println!("tray app, hidden: start to /health {:.0} ms; memory after 2 s {memory:.1} MB", started.as_secs_f64() * 1000.0)
-                }
-                None => println!("tray app: not built (make build)"),
-            }
+            tell_of_tray(&bin, &desk);
         }
         row(
             &format!("computer_screenshot at {size}"),

@@ -49,43 +49,7 @@ fn main() -> Result<()> {
     tauri::async_runtime::set(runtime.handle().clone());
     let Some(instance) = runtime.block_on(Instance::claim(&state, !options.hidden))? else { return Ok(()) };
     let person = runtime.block_on(async { Person::new(state) })?;
-    let app = tauri::Builder::default()
-        .invoke_handler(tauri::generate_handler![
-            commands::snapshot,
-            commands::authorize,
-            commands::extend,
-            commands::pause,
-            commands::resume,
-            commands::stop,
-            commands::answer,
-            commands::set_group,
-            commands::forget_standing,
-            commands::choose_folder,
-            commands::examine_folder,
-            commands::add_folder,
-            commands::remove_folder,
-            clients::clients,
-            clients::client_plan,
-            clients::client_apply,
-            commands::start_pairing,
-            commands::stop_pairing,
-            commands::rename_browser,
-            commands::prefer_browser,
-            commands::revoke_browser,
-            commands::open_extension_page,
-            commands::activity,
-            commands::verify_activity,
-            commands::export_activity,
-            commands::clear_activity,
-            commands::set_settings,
-            commands::reset_settings,
-            commands::sign_in,
-            commands::sign_out,
-            commands::reconnect_gateway,
-            commands::examine,
-            commands::finish_first_run,
-            commands::quit,
-        ])
+    let app = orders(tauri::Builder::default())
         .manage(person.clone())
         .manage(clients::Plans::default())
         .manage(TrayPlace(Mutex::default()))
@@ -96,6 +60,46 @@ fn main() -> Result<()> {
     begin(&shell, instance, options.hidden);
     app.run(move |_, event| happened(&shell, event));
     Ok(())
+}
+
+/// Everything that pages may order; `build.rs` has the same list for the permissions.
+fn orders(builder: tauri::Builder<tauri::Wry>) -> tauri::Builder<tauri::Wry> {
+    builder.invoke_handler(tauri::generate_handler![
+        commands::snapshot,
+        commands::authorize,
+        commands::extend,
+        commands::pause,
+        commands::resume,
+        commands::stop,
+        commands::answer,
+        commands::set_group,
+        commands::forget_standing,
+        commands::choose_folder,
+        commands::examine_folder,
+        commands::add_folder,
+        commands::remove_folder,
+        clients::clients,
+        clients::client_plan,
+        clients::client_apply,
+        commands::start_pairing,
+        commands::stop_pairing,
+        commands::rename_browser,
+        commands::prefer_browser,
+        commands::revoke_browser,
+        commands::open_extension_page,
+        commands::activity,
+        commands::verify_activity,
+        commands::export_activity,
+        commands::clear_activity,
+        commands::set_settings,
+        commands::reset_settings,
+        commands::sign_in,
+        commands::sign_out,
+        commands::reconnect_gateway,
+        commands::examine,
+        commands::finish_first_run,
+        commands::quit,
+    ])
 }
 
 fn happened(shell: &Shell, event: RunEvent) {
