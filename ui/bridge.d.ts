@@ -12,7 +12,7 @@ export interface Snapshot {
   /** The person's choice, or the system's language. */
   language: Language;
   firstRun: boolean;
-  /** Why the worker does not run, in plain words with the next step; null while it runs. */
+  /** Why the worker does not run, or what of it does not work, in plain words with the next step; null when all is well. */
   problem: string | null;
   control: Control;
   /** The call that runs now, if one does. */
