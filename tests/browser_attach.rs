@@ -112,6 +112,8 @@ impl Program {
     }
 }
 
+const METADATA: &str = "http://169.254.169.254:81/latest/";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attached_program_gets_no_further_than_the_tools() {
     let rig = Rig::managed_with(&["--block-origin", "localhost"]).await;
@@ -121,10 +123,30 @@ async fn an_attached_program_gets_no_further_than_the_tools() {
     rig.open("<input type=file id=i>").await;
     let mut program = Program::attach(&rig).await;
     let page = program.page(None).await;
-    let metadata = "http://169.254.169.254:81/latest/";
+    refused_in_a_page(&rig, &mut program, &page, &secret).await;
+    refused_of_the_browser(&mut program, &file).await;
+    // A session that is not its own, ours for example, does not exist for it.
+    let answer = program.ask(Some("0123456789ABCDEF0123456789ABCDEF"), "Runtime.evaluate", json!({"expression": "1"})).await;
+    assert!(answer["error"].is_object(), "{answer}");
+    assert!(program.ask(Some(&page), "IO.read", json!({"handle": "1"})).await["error"].is_object());
+    // What its pages do by themselves goes by the same rules, also after the program switched its own interception on.
+    program.done(Some(&page), "Page.navigate", json!({"url": rig.web.page("/open", "<p>open</p>")})).await;
+    program.done(Some(&page), "Fetch.enable", json!({"patterns": [{"urlPattern": "*never*"}]})).await;
+    let fetched = |to: String| format!("fetch('{to}',{{mode:'no-cors'}}).then(()=>'came',()=>'failed')");
+    assert_eq!(program.value(&page, &fetched(rig.web.other("/secret-fetch"))).await, "failed");
+    assert_eq!(program.value(&page, &fetched(METADATA.to_owned())).await, "failed");
+    program.value(&page, &format!("location='{file}'")).await;
+    assert_ne!(program.value(&page, "document.body.innerText").await, "TOPSECRET");
+    let heard: Vec<_> = rig.web.since(0, "request").into_iter().filter(|r| r["path"].as_str().unwrap().starts_with("/secret")).collect();
+    assert!(heard.is_empty(), "{heard:?}");
+    rig.works().await;
+}
+
+async fn refused_in_a_page(rig: &Rig, program: &mut Program, page: &str, secret: &std::path::Path) {
+    let file = format!("file://{}", secret.display());
     for (method, params) in [
         ("Page.navigate", json!({"url": file})),
-        ("Page.navigate", json!({"url": metadata})),
+        ("Page.navigate", json!({"url": METADATA})),
         ("Page.navigate", json!({"url": rig.web.other("/secret")})),
         ("Page.navigate", json!({"url": "chrome://settings"})),
         ("Page.navigate", json!({"url": "javascript:1"})),
@@ -140,12 +162,15 @@ async fn an_attached_program_gets_no_further_than_the_tools() {
         ("Security.setIgnoreCertificateErrors", json!({"ignore": true})),
         ("Target.sendMessageToTarget", json!({"message": "{}"})),
     ] {
-        let answer = program.ask(Some(&page), method, params.clone()).await;
+        let answer = program.ask(Some(page), method, params.clone()).await;
         assert!(answer["error"]["message"].as_str().is_some_and(|m| m.contains("Deskhand refuses")), "{method} {params}: {answer}");
     }
+}
+
+async fn refused_of_the_browser(program: &mut Program, file: &str) {
     for (method, params) in [
         ("Target.createTarget", json!({"url": file})),
-        ("Target.createTarget", json!({"url": metadata})),
+        ("Target.createTarget", json!({"url": METADATA})),
         ("Target.createTarget", json!({"url": "chrome://settings"})),
         ("Browser.close", json!({})),
         ("Browser.grantPermissions", json!({"permissions": ["videoCapture", "geolocation"]})),
@@ -161,21 +186,6 @@ async fn an_attached_program_gets_no_further_than_the_tools() {
         let answer = program.ask(None, method, params.clone()).await;
         assert!(answer["error"]["message"].as_str().is_some_and(|m| m.contains("Deskhand refuses")), "{method} {params}: {answer}");
     }
-    // A session that is not its own, ours for example, does not exist for it.
-    let answer = program.ask(Some("0123456789ABCDEF0123456789ABCDEF"), "Runtime.evaluate", json!({"expression": "1"})).await;
-    assert!(answer["error"].is_object(), "{answer}");
-    assert!(program.ask(Some(&page), "IO.read", json!({"handle": "1"})).await["error"].is_object());
-    // What its pages do by themselves goes by the same rules, also after the program switched its own interception on.
-    program.done(Some(&page), "Page.navigate", json!({"url": rig.web.page("/open", "<p>open</p>")})).await;
-    program.done(Some(&page), "Fetch.enable", json!({"patterns": [{"urlPattern": "*never*"}]})).await;
-    let fetched = |to: String| format!("fetch('{to}',{{mode:'no-cors'}}).then(()=>'came',()=>'failed')");
-    assert_eq!(program.value(&page, &fetched(rig.web.other("/secret-fetch"))).await, "failed");
-    assert_eq!(program.value(&page, &fetched(metadata.to_owned())).await, "failed");
-    program.value(&page, &format!("location='{file}'")).await;
-    assert_ne!(program.value(&page, "document.body.innerText").await, "TOPSECRET");
-    let heard: Vec<_> = rig.web.since(0, "request").into_iter().filter(|r| r["path"].as_str().unwrap().starts_with("/secret")).collect();
-    assert!(heard.is_empty(), "{heard:?}");
-    rig.works().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

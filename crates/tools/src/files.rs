@@ -31,7 +31,9 @@ async fn on_files<T: Send + 'static>(
 /// An error of the engine, sorted by who can act. The texts are the engine's own.
 fn sorted(error: FilesError) -> ToolError {
     let kind = match error {
-        FilesError::NoFolders { .. } | FilesError::Outside { .. } | FilesError::Closed { .. } | FilesError::Denied { .. } => ErrorKind::Denied,
+        FilesError::NoFolders { .. } | FilesError::Outside { .. } | FilesError::Closed { .. } | FilesError::Denied { .. } => {
+            ErrorKind::Denied
+        }
         FilesError::InvalidPath { .. }
         | FilesError::InvalidArgument { .. }
         | FilesError::Ambiguous { .. }
