@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::eye::{close, window_named, windows};
-use crate::support::tray_app::{ACTING, Home, OFF, PAUSED, PROBLEM, READY};
+use crate::support::tray_app::{ACTING, Home, OFF, PAUSED, PROBLEM, READY, TrayApp};
+use crate::support::tray_host::TrayHost;
 use crate::support::window::Window;
 use crate::support::worker::PATIENCE;
 
@@ -26,26 +27,7 @@ async fn the_icon_tells_the_state_and_each_entry_of_the_menu_does_its_thing() {
     let display = home.server.name();
     let mut sums = vec![tray.icon_of(OFF)["picture"]["sum"].clone()];
     assert_eq!(tray.icons(), 1);
-    let icon = tray.icon();
-    assert_eq!(icon["Status"], "Active");
-    let labels: Vec<_> = tray.menu().into_iter().map(|row| (row.label, row.enabled)).collect();
-    for wanted in ["Authorize AI control", "For 15 minutes", "For 1 hour", "Until I stop it", "Stop everything", "Open Deskhand", "Quit"] {
-        assert!(labels.contains(&(wanted.to_owned(), true)), "{wanted} is not in {labels:?}");
-    }
-    assert!(labels.contains(&("Pause".to_owned(), false)), "there is nothing to pause: {labels:?}");
-    let minutes = async || {
-        let until = app.snapshot().await["control"]["until"].as_u64()?;
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
-        Some((until - u64::try_from(now).unwrap()) / 60_000)
-    };
-    for (label, least, most) in [("For 15 minutes", 10, 15), ("For 1 hour", 50, 60)] {
-        tray.choose(label);
-        app.is("authorised").await;
-        let end = Instant::now() + PATIENCE;
-        while !minutes().await.is_some_and(|m| (least..=most).contains(&m)) {
-            assert!(Instant::now() < end, "{label}: {:?} minutes", minutes().await);
-        }
-    }
+    the_menu_offers_times(&mut tray, &app).await;
     tray.choose("Until I stop it");
     app.window().await.says("#time-left", "Until you stop it").await;
     sums.push(tray.icon_of(READY)["picture"]["sum"].clone());
@@ -80,17 +62,45 @@ async fn the_icon_tells_the_state_and_each_entry_of_the_menu_does_its_thing() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     drop(app);
-    // What keeps it from working is told, too.
+    sums.push(trouble(&home, &mut tray).await);
+    let distinct: std::collections::BTreeSet<_> = sums.iter().map(ToString::to_string).collect();
+    assert_eq!(distinct.len(), 5, "five states, five icons");
+}
+
+async fn the_menu_offers_times(tray: &mut TrayHost, app: &TrayApp<'_>) {
+    let icon = tray.icon();
+    assert_eq!(icon["Status"], "Active");
+    let labels: Vec<_> = tray.menu().into_iter().map(|row| (row.label, row.enabled)).collect();
+    for wanted in ["Authorize AI control", "For 15 minutes", "For 1 hour", "Until I stop it", "Stop everything", "Open Deskhand", "Quit"] {
+        assert!(labels.contains(&(wanted.to_owned(), true)), "{wanted} is not in {labels:?}");
+    }
+    assert!(labels.contains(&("Pause".to_owned(), false)), "there is nothing to pause: {labels:?}");
+    let minutes = async || {
+        let until = app.snapshot().await["control"]["until"].as_u64()?;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+        Some((until - u64::try_from(now).unwrap()) / 60_000)
+    };
+    for (label, least, most) in [("For 15 minutes", 10, 15), ("For 1 hour", 50, 60)] {
+        tray.choose(label);
+        app.is("authorised").await;
+        let end = Instant::now() + PATIENCE;
+        while !minutes().await.is_some_and(|m| (least..=most).contains(&m)) {
+            assert!(Instant::now() < end, "{label}: {:?} minutes", minutes().await);
+        }
+    }
+}
+
+/// What keeps it from working is told, too; the picture of the icon then.
+async fn trouble(home: &Home, tray: &mut TrayHost) -> Value {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     std::fs::write(home.state.join("settings.json"), json!({"port": port, "introduced": true, "language": "en"}).to_string()).unwrap();
     let app = home.start_troubled().await;
-    sums.push(tray.icon_of(PROBLEM)["picture"]["sum"].clone());
+    let sum = tray.icon_of(PROBLEM)["picture"]["sum"].clone();
     let window = app.window().await;
     window.says("#problem", &format!("port {port}")).await;
     app.keep(&window, "problem").await;
-    let distinct: std::collections::BTreeSet<_> = sums.iter().map(ToString::to_string).collect();
-    assert_eq!(distinct.len(), 5, "five states, five icons");
+    sum
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,6 +15,11 @@ use crate::support::worker::PATIENCE;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_paired_by_the_code_on_the_page_and_unpaired_there() {
     let home = Home::with(true, &json!({"browser": "extension", "takeover": false}));
+    let site = Site::serve(|_| "<p>lent</p>".into()).await;
+    let profile = tempfile::tempdir().unwrap();
+    let person = Person::start(home.server.name(), &profile.path().join("profile"), &extension(), &[]).await;
+    // The browser is up, with the extension awake, before the code's two minutes begin.
+    person.popup().await.close().await;
     let app = home.start().await;
     let window = app.window().await;
     window.open("browser").await;
@@ -23,9 +28,6 @@ async fn a_browser_is_paired_by_the_code_on_the_page_and_unpaired_there() {
     let (code, address) = (window.text("#pairing-code").await, window.text("#pairing-address").await);
     assert_eq!(address, app.main.address());
     app.keep(&window, "browser-code").await;
-    let site = Site::serve(|_| "<p>lent</p>".into()).await;
-    let profile = tempfile::tempdir().unwrap();
-    let person = Person::start(home.server.name(), &profile.path().join("profile"), &extension(), &[]).await;
     person.pair(&address, &code, "Chrome (Work)").await;
     window.says("#paired", "Chrome (Work)").await;
     window.says("#paired .state.good", "Connected").await;

@@ -34,7 +34,7 @@ async fn stopped<F: AsyncFnOnce()>(app: &TrayApp<'_>, hand: &Hand, how: &str, st
     let after = window.text().len() - before;
     assert!(after <= BOUND, "{how}: {after} characters after Stop");
     hand.wait_held(&[], 0);
-    app.is("off").await;
+    app.is_off(how).await;
     let told = window.text().len();
     let answer = app.main.call("computer_keyboard_type", json!({"text": "more"})).await;
     answer.error("consent_pending");
@@ -110,23 +110,21 @@ async fn the_sign_is_seen_by_the_person_and_by_no_agent_and_is_in_nobodys_way() 
     let app = home.start().await;
     let display = home.server.name();
     let painter = Painter::open(display);
-    let beneath = painter.window(&Look { rect: [300, 0, 680, 120], ..Look::default() });
-    painter.noise(beneath, 680, 120);
+    let beneath = painter.window(&Look { rect: [300, 0, 680, 70], ..Look::default() });
     let mut witness = Window::open(display, "slow");
     app.authorise(&["screen", "mouse", "keyboard"]).await;
     let shot = async || {
-        let (_, bytes) =
-            app.main.call("computer_screenshot", json!({"format": "png", "region": "300,0,680,120"})).await.success().picture();
+        let (_, bytes) = app.main.call("computer_screenshot", json!({"format": "png", "region": "300,0,680,70"})).await.success().picture();
         image::load_from_memory(&bytes).unwrap().to_rgb8()
     };
-    let bare = pixels(display, [300, 0, 680, 120]);
+    let bare = pixels(display, [300, 0, 680, 70]);
     let without = shot().await;
     // The person's eye sees it over the window beneath while a text is being typed; what is asked for meanwhile comes next,
     // with the sign still there.
     let sign = async || {
         let end = Instant::now() + PATIENCE;
         loop {
-            let now = pixels(display, [300, 0, 680, 120]);
+            let now = pixels(display, [300, 0, 680, 70]);
             if now.chunks(4).zip(bare.chunks(4)).filter(|(a, b)| a[..3] != b[..3]).count() > 400 * 30 {
                 assert_eq!(active_window(display), "witness slow", "it takes the keyboard");
                 return window_named(display, SIGN);

@@ -276,10 +276,20 @@ impl TrayApp<'_> {
         eye::keep(self.home.server.name(), title, &pictures().join(format!("{name}.png")));
     }
 
+    /// Waits until AI control is off, by this way of ending it.
+    pub async fn is_off(&self, how: &str) {
+        self.becomes("off", how).await;
+    }
+
     /// Waits until the state of AI control is this one.
     #[track_caller]
     pub fn is(&self, state: &str) -> impl Future<Output = ()> + '_ {
-        let (state, place) = (state.to_owned(), std::panic::Location::caller());
+        self.becomes(state, "")
+    }
+
+    #[track_caller]
+    fn becomes(&self, state: &str, how: &str) -> impl Future<Output = ()> + '_ {
+        let (state, place) = (state.to_owned(), format!("{how} {}", std::panic::Location::caller()));
         async move {
             let end = Instant::now() + PATIENCE;
             loop {
