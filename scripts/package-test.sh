@@ -19,6 +19,8 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# Its root is everybody's to enter; a temporary folder is not.
+chmod 755 "$debian"
 echo "Debian $release in $debian"
 debootstrap --variant=minbase "$release" "$debian" "$mirror" >"$debian.log" 2>&1 || { tail -5 "$debian.log" >&2; exit 1; }
 rm -f "$debian.log"
