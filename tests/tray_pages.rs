@@ -205,6 +205,8 @@ async fn what_was_done_is_told_on_the_activity_page_without_what_was_typed() {
     window.until("return !document.querySelector('main').textContent.includes('computer_mouse_click')").await;
     window.fill("#filter", "mouse").await;
     window.says("main", "computer_mouse_click").await;
+    // Within a second of an agent's key nothing is taken for the person's word.
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     window.click("#clear").await;
     window.click("#clear-yes").await;
     window.has("#no-activity").await;
