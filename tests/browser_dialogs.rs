@@ -1,34 +1,12 @@
-//! Dialogs that were there before the first call: one that comes up in a tab that nobody has used yet is answered and told
-//! like any other; one that stood open before Deskhand came to the tab is named, and can be left by opening an address.
+//! Dialogs that stood open before Deskhand came to their tab are named, and can be left by opening an address.
 
-use crate::support::lender::{Lender, address, extension, pairing_code};
+use crate::support::lender::{Lender, extension};
 use crate::support::person::{Person, until};
 use crate::support::server::Server;
 use crate::support::web::Web;
 use crate::support::worker::Worker;
 use serde_json::json;
 use std::time::{Duration, Instant};
-
-/// The page asks when it believes to have the focus again after it lost it: when its session is set up and no sooner.
-const ASKS_WHEN_READY: &str = "<h1>one</h1><script>let lost=false;setInterval(()=>{if(document.visibilityState==='hidden')lost=true;\
-    else if(lost){lost=false;tell('answered '+confirm('before the first call'))}},50)</script>";
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_in_a_lent_tab_that_nobody_has_used_yet_is_answered_and_told() {
-    let server = Server::managed("1280x900x24");
-    let worker = Worker::with(Some(server.name()), &["--authorize", "all", "--browser", "extension"]).await;
-    let site = crate::support::lender::Site::serve(|_| ASKS_WHEN_READY.to_owned()).await;
-    let profile = tempfile::tempdir().unwrap();
-    let person = Person::start(server.name(), &profile.path().join("profile"), &extension(), &[]).await;
-    person.pair(&address(&worker), &pairing_code(&worker).await, "Chrome").await;
-    let target = person.open(&site.url("/one")).await;
-    // Lent, and at once behind another tab.
-    person.lend(&target).await;
-    person.open("about:blank").await;
-    site.hears("answered false").await;
-    let read = worker.call("browser_get_content", json!({ "selector": "h1" })).await.success();
-    assert_eq!((read.json["content"].as_str(), read.json["dialogs"][0]["message"].as_str()), (Some("one"), Some("before the first call")));
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_stood_open_when_the_tab_was_lent_is_named_and_can_be_left() {
