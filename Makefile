@@ -69,8 +69,9 @@ extension:
 
 bench: models
 	scripts/system-packages.sh run tray
-	$(BUILD) --bin deskhand --bin deskhand-tray --example bench --example ocr_bench --example relay_bench
+	$(BUILD) --bin deskhand --bin deskhand-tray --example bench --example browser_bench --example ocr_bench --example relay_bench
 	$(TARGET)/debug/examples/bench --bin $(BIN)
+	$(TARGET)/debug/examples/browser_bench --bin $(BIN)
 	$(TARGET)/debug/examples/relay_bench
 	$(TARGET)/debug/examples/ocr_bench
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::support::eye::{active_window, person_clicks, window_named, windows};
 use crate::support::hand::Hand;
 use crate::support::tray_app::{Caller, Home, TrayApp};
+use crate::support::webdriver::View;
 use crate::support::window::Window;
 use crate::support::worker::Answer;
 
@@ -22,6 +23,20 @@ async fn answered(app: &TrayApp<'_>, caller: &Caller, tool: &str, arguments: Val
 
 fn questions(display: &str) -> usize {
     windows(display).iter().filter(|(_, name, _)| name == QUESTION).count()
+}
+
+/// One click gives 15 minutes more.
+async fn more_time(app: &TrayApp<'_>, window: &View<'_>, before: u64) {
+    assert!(window.text("#time-left").await.contains(':'));
+    let end = Instant::now() + Duration::from_secs(60);
+    // Right after an agent's key a click is not taken for the person's, who then clicks again.
+    while app.snapshot().await["control"]["until"].as_u64().unwrap() < before + 14 * 60_000 {
+        assert!(Instant::now() < end, "there is no more time");
+        window.click("#extend").await;
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+    }
+    window.until("return parseInt(document.querySelector('#time-left').innerText) > 20").await;
+    app.keep(window, "control-on").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,17 +75,7 @@ async fn nothing_is_done_before_the_person_says_so_and_it_ends_by_itself() {
     assert_eq!(control["groups"], json!(["screen", "keyboard"]));
     assert_eq!(control["callers"], json!(["main"]));
     let window = app.window().await;
-    assert!(window.text("#time-left").await.contains(':'));
-    let before = control["until"].as_u64().unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    // Right after an agent's key a click is not taken for the person's, who then clicks again.
-    while app.snapshot().await["control"]["until"].as_u64().unwrap() < before + 14 * 60_000 {
-        assert!(Instant::now() < end, "there is no more time");
-        window.click("#extend").await;
-        tokio::time::sleep(Duration::from_millis(1_200)).await;
-    }
-    window.until("return parseInt(document.querySelector('#time-left').innerText) > 20").await;
-    app.keep(&window, "control-on").await;
+    more_time(&app, &window, control["until"].as_u64().unwrap()).await;
     window.click("#stop").await;
     app.is("off").await;
     // A short one, which nobody ends.
@@ -191,6 +196,17 @@ async fn one_question_at_a_time_and_a_group_that_is_switched_off_is_gone() {
     cursor.call("computer_mouse_move", place).await.success();
 }
 
+/// The person's own click on the same place is an answer.
+async fn person_answers(app: &TrayApp<'_>, x: i32, y: i32) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while app.snapshot().await["standing"] == json!([]) {
+        // Right after an agent's try it is not taken for the person's, who then clicks again.
+        assert!(Instant::now() < end, "the person's own click is no answer");
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        person_clicks(app.home.server.name(), x, y);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_cannot_answer_for_the_person() {
     let home = Home::with(true, &json!({"takeover": false}));
@@ -239,14 +255,7 @@ async fn an_agent_cannot_answer_for_the_person() {
     let [left, top, _, height] = window_named(display, "Deskhand");
     app.main.call("computer_mouse_click", json!({"x": left + 60, "y": top + height - 9})).await.error("denied");
     assert!(window.run("return location.hash === ''").await == true);
-    // The person's own click on the same place is an answer.
-    let end = Instant::now() + Duration::from_secs(60);
-    while app.snapshot().await["standing"] == json!([]) {
-        // Right after an agent's try it is not taken for the person's, who then clicks again.
-        assert!(Instant::now() < end, "the person's own click is no answer");
-        tokio::time::sleep(Duration::from_millis(1_500)).await;
-        person_clicks(display, x, y);
-    }
+    person_answers(&app, x, y).await;
     question.lacks("main.ask").await;
     assert_eq!(app.snapshot().await["standing"][0]["group"], "file_list");
 }

@@ -34,16 +34,6 @@ async fn stopped<F: AsyncFnOnce()>(app: &TrayApp<'_>, hand: &Hand, how: &str, st
     let after = window.text().len() - before;
     assert!(after <= BOUND, "{how}: {after} characters after Stop");
     hand.wait_held(&[], 0);
-    // A modifier that typing lifted just then can hide the key once; takeover has paused by then, and the person presses again.
-    let end = Instant::now() + Duration::from_secs(3);
-    while how == "the key" && app.snapshot().await["control"]["state"] != "off" {
-        if Instant::now() > end {
-            assert_eq!(app.snapshot().await["control"]["state"], "paused");
-            hand.chord(&[CONTROL, ALT, ESCAPE]);
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
     app.is_off(how).await;
     let told = window.text().len();
     let answer = app.main.call("computer_keyboard_type", json!({"text": "more"})).await;

@@ -110,9 +110,10 @@ impl Locate for Finder {
 /// Starts the tray app, once, where it is installed and there is a display for it. It becomes the worker.
 fn start_tray_app(state: &StateFolder) -> bool {
     static STARTED: std::sync::Once = std::sync::Once::new();
-    let tray = std::env::current_exe()
-        .ok()
-        .and_then(|exe| Some(exe.parent()?.join(if cfg!(windows) { "deskhand-tray.exe" } else { "deskhand-tray" })));
+    let folder = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+    // What cargo has just built lies side by side without being installed.
+    let installed = folder.filter(|f| !f.join(".fingerprint").is_dir());
+    let tray = installed.map(|f| f.join(if cfg!(windows) { "deskhand-tray.exe" } else { "deskhand-tray" }));
     let shown =
         !cfg!(target_os = "linux") || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()));
     let Some(tray) = tray.filter(|t| shown && t.is_file()) else { return false };

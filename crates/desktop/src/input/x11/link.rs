@@ -111,8 +111,8 @@ impl Link {
 
     /// As [`Link::fake`], with a place for motions.
     pub(super) fn fake_at(&self, kind: u8, code: u8, root: Window, (x, y): (i16, i16)) -> Result<()> {
-        // Releases are nobody's takeover.
-        if !matches!(kind, xproto::KEY_RELEASE_EVENT | xproto::BUTTON_RELEASE_EVENT) {
+        // The release of a button is nobody's takeover, and tells nothing; that of a key may be of one that a person holds.
+        if kind != xproto::BUTTON_RELEASE_EVENT {
             self.account.note(kind, code);
         }
         self.conn.xtest_fake_input(kind, code, x11rb::CURRENT_TIME, root, x, y, 0).map_err(lost)?;

@@ -225,9 +225,13 @@ impl Watcher<'_> {
             }
             Event::XinputRawKeyRelease(e) => {
                 let code = u8::try_from(e.detail).unwrap_or(0);
-                self.down.remove(&code);
+                let fake = self.fakes.contains(&e.sourceid);
+                // A key that we lift in order to type is still under the person's finger: the stop key counts on it.
+                if !(fake && self.shared.account.strike(xproto::KEY_RELEASE_EVENT, code)) {
+                    self.down.remove(&code);
+                }
                 // The person let go of what was pressed again for them.
-                if !self.fakes.contains(&e.sourceid) && self.shared.account.shadows.lock().remove(&code) {
+                if !fake && self.shared.account.shadows.lock().remove(&code) {
                     self.shared.link.key(code, false)?;
                     self.shared.link.flush()?;
                 }
