@@ -165,6 +165,12 @@ async fn slow_windows_lose_nothing() {
     let text = "aaabbbcccc   The 3 quick foxes, aABb! 漢漢字 ".repeat(5);
     desk.type_text(&text).await.success();
     assert_eq!(window.text(), text);
+    // More than it can handle within the time of a call: it gets all of it, and the result does not claim to have seen that.
+    window.clear();
+    let text = "aaabbbcccc   The 3 quick foxes, aABb! ".repeat(16);
+    let answer = desk.type_text(&text).await.success();
+    assert_eq!(answer.json["confirmed"], false, "{}", answer.text);
+    assert_eq!(window.text(), text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -37,6 +37,11 @@ impl Pace {
         LEVELS[self.level]
     }
 
+    /// Whether the window would handle so many characters in this time, as far as it is known.
+    pub(super) fn manages(&self, characters: usize, time: Duration) -> bool {
+        self.rates[self.level].is_none_or(|rate| rate * time.as_secs_f64() >= characters as f64)
+    }
+
     /// The window has handled `characters` in this time.
     pub(super) fn handled(&mut self, characters: usize, took: Duration) {
         let rate = characters as f64 / took.as_secs_f64().max(1e-5);

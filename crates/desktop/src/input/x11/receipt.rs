@@ -134,6 +134,11 @@ impl Receipts {
         Ok(())
     }
 
+    /// Whether the window would handle so many characters after those under way in this time, as far as it is known.
+    pub(super) fn manages(&self, characters: usize, time: Duration) -> bool {
+        self.pace.manages(characters + self.flights.iter().map(|f| f.characters).sum::<usize>(), time)
+    }
+
     /// How many characters are to be sent in one go: half of what may be under way, so that the window is never idle.
     pub(super) fn portion(&self, focus: Focus) -> usize {
         // A window that answers no ping cannot be kept pace with.

@@ -39,6 +39,7 @@ pub(super) fn type_text(link: &Link, text: &str, cancel: &Cancel) -> Result<Type
         total: text.chars().count(),
         confirmed: true,
         receipts: Receipts::default(),
+        hurry: cancel.deadline().map(|at| Instant::now() + at.saturating_duration_since(Instant::now()) / 2),
     };
     let outcome = typing.run(cancel);
     if outcome.is_err() && !typing.spare.is_empty() {
@@ -95,6 +96,9 @@ struct Typing<'a> {
     total: usize,
     confirmed: bool,
     receipts: Receipts,
+    /// From when on a window that will not be done in time is not waited for any more: it handles what it was sent in its
+    /// own time, and a long text must not fail for that. The result then says that the text is not confirmed.
+    hurry: Option<Instant>,
 }
 
 /// The next stretch of the text that one state of the keymap can type.
@@ -189,7 +193,9 @@ impl Typing<'_> {
                 return Err(self.stopped(why));
             }
             let focus = receipt::focus(self.link)?;
-            let (strokes, later) = rest.split_at(self.receipts.portion(focus).min(BATCH).min(rest.len()));
+            let late = self.is_late(cancel);
+            let portion = if late { BATCH } else { self.receipts.portion(focus).min(BATCH) };
+            let (strokes, later) = rest.split_at(portion.min(rest.len()));
             let Some(mut batch) = Batch::begin(self.link)? else { return Ok(false) };
             if batch.meets_own()? {
                 return Err(if self.done == 0 { Error::OwnWindow } else { self.stopped(Stop::OwnWindow) });
@@ -207,12 +213,21 @@ impl Typing<'_> {
             self.link.sync()?;
             self.link.journal.change(|e| e.keys.retain(|k| !needed.contains(k)));
             self.receipts.sent(self.link, focus, strokes.len())?;
-            if let Some(why) = self.receipts.pace(self.link, cancel)? {
+            if late {
+                self.confirmed = false;
+            } else if let Some(why) = self.receipts.pace(self.link, cancel)? {
                 return Err(self.stopped(why));
             }
             rest = later;
         }
         Ok(true)
+    }
+
+    /// Half of the time is over, and at the window's pace the other half will not be enough.
+    fn is_late(&self, cancel: &Cancel) -> bool {
+        let now = Instant::now();
+        let left = cancel.deadline().map_or(Duration::MAX, |at| at.saturating_duration_since(now));
+        self.hurry.is_some_and(|at| now >= at) && !self.receipts.manages(self.total - self.done, left)
     }
 
     /// Waits until the windows that got lent keys have handled them.
