@@ -81,13 +81,14 @@ async fn scrolling(rig: Rig) {
     let mut end = rig.done("scroll", json!({"y": 100_000})).await["scrollY"].clone();
     let stuck = loop {
         let stuck = rig.done("scroll", json!({"y": 500})).await;
-        if stuck["scrollY"] == end {
+        if stuck["scrollY"] == end && stuck["movedY"] == 0 {
             break stuck;
         }
-        assert_ne!(stuck["movedY"], 0, "{stuck}");
         end = stuck["scrollY"].clone();
     };
     assert_eq!(stuck["movedY"], 0);
+    // Away from the end, where a window that grows moves the page by itself.
+    rig.done("scroll", json!({"y": -600})).await;
     assert_eq!(rig.done("scroll", json!({"y": -400})).await["movedY"], -400);
     for selector in ["#area", "#flat"] {
         rig.script("area.scrollTop=0").await;
