@@ -39,7 +39,7 @@ inside() { chroot "$debian" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 inside apt-get update -qq
 inside apt-get install -y -qq --no-install-recommends /tmp/deskhand.deb >/dev/null
 # Only for looking at it; the package needs none of these.
-inside apt-get install -y -qq --no-install-recommends xvfb xauth dbus-x11 python3-minimal >/dev/null
+inside apt-get install -y -qq --no-install-recommends xvfb xauth dbus-x11 python3 >/dev/null
 inside useradd -m ann
 
 cat > "$debian/tmp/look.py" <<'PYTHON'

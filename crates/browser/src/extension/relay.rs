@@ -155,15 +155,16 @@ impl Relay {
             }
         };
         let (wire, outbox) = Wire::new();
-        let Some(browser) = self.enter(&record, wire).await else {
-            return close(&mut sink, 4409, "this browser is connected already").await;
-        };
         let Settings { worker, version, .. } = &self.0.settings;
         let mut welcome = json!({ "worker": worker, "version": version, "name": record.name });
         if let Some(token) = token {
             welcome["token"] = token.into();
         }
-        browser.wire().send(&json!({ "welcome": welcome }));
+        // Before anybody learns of the browser: who asks something of it at once must not come before the welcome.
+        wire.send(&json!({ "welcome": welcome }));
+        let Some(browser) = self.enter(&record, wire).await else {
+            return close(&mut sink, 4409, "this browser is connected already").await;
+        };
         tracing::info!(browser = record.name, "a browser connected");
         // Also when this future is dropped (the listener stops), nobody may keep a browser that is not there.
         let place = Place { relay: self, browser: &browser };
