@@ -47,7 +47,7 @@ fn real_clients_read_what_was_installed() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/connect.sh");
     let run = Command::new("bash").arg(script).arg(env!("CARGO_BIN_EXE_deskhand")).output().unwrap();
     if run.status.code() == Some(77) {
-        eprintln!("SKIPPED: {}", text(&run).trim());
+        crate::support::skipped(text(&run).trim());
         return;
     }
     assert!(run.status.success(), "{}", text(&run));

@@ -58,7 +58,7 @@ fn report(root: &Path, tools: &Path, client: (&str, &str, Option<&str>), order: 
 fn public_clients_reach_the_gateway_by_both_transports() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let Some(tools) = prepare(root) else {
-        eprintln!("SKIPPED: the MCP clients cannot be installed here");
+        crate::support::skipped("the MCP clients cannot be installed here");
         return;
     };
     let dir = tempfile::tempdir().unwrap();

@@ -66,7 +66,9 @@ fn socket(desk: &Desk) -> Value {
 fn a_network_that_is_cut_is_noticed_and_one_that_is_back_is_used_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let Some(cable) = Cable::lay() else {
-        eprintln!("SKIPPED: no network namespace can be made here (root and iproute2); the gateway crate's tests cut a TCP proxy instead");
+        crate::support::skipped(
+            "no network namespace can be made here (root and iproute2); the gateway crate's tests cut a TCP proxy instead",
+        );
         return;
     };
     let gateway = Gateway::start_at(dir.path(), &cable.here);

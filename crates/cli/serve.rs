@@ -22,7 +22,7 @@ pub(crate) fn serve(options: ServeOptions) -> Result<()> {
         let worker = Worker::start(WorkerParts { options, state, gate, virtual_display }).await?;
         let stopping = worker.stopping();
         tokio::spawn(async move {
-            signalled().await;
+            deskhand_app::signalled().await;
             stopping.cancel();
         });
         if ready_json {
@@ -33,27 +33,4 @@ pub(crate) fn serve(options: ServeOptions) -> Result<()> {
         worker.run().await;
         Ok(())
     })
-}
-
-/// Waits for SIGTERM, SIGINT or SIGHUP (Ctrl+C elsewhere).
-async fn signalled() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let wait = |kind| async move {
-            match signal(kind) {
-                Ok(mut signals) => {
-                    signals.recv().await;
-                }
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = wait(SignalKind::terminate()) => {}
-            () = wait(SignalKind::interrupt()) => {}
-            () = wait(SignalKind::hangup()) => {}
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
 }

@@ -149,25 +149,8 @@ fn put_into_tray(shell: &Shell) {
 
 /// Waits for a signal, or for the worker to be ended from outside.
 async fn told_to_end(shell: &Shell) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let wait = async |kind| match signal(kind) {
-            Ok(mut signals) => {
-                signals.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        };
-        tokio::select! {
-            () = wait(SignalKind::terminate()) => {}
-            () = wait(SignalKind::interrupt()) => {}
-            () = wait(SignalKind::hangup()) => {}
-            () = shell.person().over() => {}
-        }
-    }
-    #[cfg(not(unix))]
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
+        () = deskhand_app::signalled() => {}
         () = shell.person().over() => {}
     }
 }

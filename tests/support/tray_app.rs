@@ -336,12 +336,7 @@ impl Caller {
 
     /// Calls a tool.
     pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
-        let answer = self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await;
-        let result = &answer["result"];
-        assert!(result.is_object(), "{tool}: {answer}");
-        let content = result["content"].as_array().cloned().unwrap_or_default();
-        let text = content.iter().filter_map(|c| c["text"].as_str()).collect::<Vec<_>>().join("\n");
-        Answer { ok: result["isError"] != true, text, json: result["structuredContent"].clone(), content }
+        Answer::of(tool, &self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await)
     }
 
     /// The names of the tools that are listed.

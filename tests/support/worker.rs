@@ -37,6 +37,15 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// What came back for `tools/call`.
+    pub fn of(tool: &str, answer: &Value) -> Self {
+        let result = &answer["result"];
+        assert!(result.is_object(), "{tool}: {answer}");
+        let content = result["content"].as_array().cloned().unwrap_or_default();
+        let text = content.iter().filter_map(|c| c["text"].as_str()).collect::<Vec<_>>().join("\n");
+        Self { ok: result["isError"] != true, text, json: result["structuredContent"].clone(), content }
+    }
+
     /// Media type and bytes of its picture.
     pub fn picture(&self) -> (String, Vec<u8>) {
         use base64::Engine;
@@ -147,12 +156,7 @@ impl Worker {
 
     /// Calls a tool.
     pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
-        let answer = self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await;
-        let result = &answer["result"];
-        assert!(result.is_object(), "{tool}: {answer}");
-        let content = result["content"].as_array().cloned().unwrap_or_default();
-        let text = content.iter().filter_map(|c| c["text"].as_str()).collect::<Vec<_>>().join("\n");
-        Answer { ok: result["isError"] != true, text, json: result["structuredContent"].clone(), content }
+        Answer::of(tool, &self.rpc("tools/call", json!({ "name": tool, "arguments": arguments })).await)
     }
 
     /// The lines of its audit log.

@@ -25,7 +25,8 @@ pub struct KeyboardTypeOutput {
     ok: bool,
     /// Characters typed.
     characters: usize,
-    /// False when the window gave no sign of having read characters that its keyboard layout lacks: look at it.
+    /// False when the window gave no sign of having read characters that the keyboard layout lacks, or is so slow that it is
+    /// still at work on what it was sent: look at it.
     confirmed: bool,
 }
 

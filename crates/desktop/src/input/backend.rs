@@ -66,7 +66,8 @@ impl std::fmt::Display for Button {
 pub struct Typed {
     /// Characters that went in: all of the text.
     pub characters: usize,
-    /// False when the window gave no sign of having read them, which can only be asked where keys had to be lent.
+    /// False when the window gave no sign of having read them, which is asked where keys had to be lent, or when it was too
+    /// slow to be waited for.
     pub confirmed: bool,
 }
 

@@ -9,7 +9,7 @@ use deskhand_executor::{Kept, Token, Vault};
 fn the_token_lives_in_gnome_keyring() {
     let have = |program: &str| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !have("dbus-run-session") || !have("gnome-keyring-daemon") {
-        println!("skipped: dbus-run-session or gnome-keyring-daemon is not installed (Debian: dbus, gnome-keyring)");
+        crate::skipped("dbus-run-session or gnome-keyring-daemon is not installed (Debian: dbus, gnome-keyring)");
         return;
     }
     let home = tempfile::tempdir().unwrap();

@@ -84,7 +84,7 @@ impl Drop for Cluster {
 #[tokio::test]
 async fn users_tokens_grants_and_cron_live_in_postgresql() {
     let Some(bin) = programs() else {
-        println!("skipped: PostgreSQL's server is not installed (Debian: postgresql)");
+        crate::skipped("PostgreSQL's server is not installed (Debian: postgresql)");
         return;
     };
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
